@@ -1,0 +1,59 @@
+"""sgl_explain: what an SGLang error means, why it happened to you, and what to type instead.
+
+Importing this module does nothing and loads nothing; the names below load on first use (PEP 562).
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from sgl_explain.explanation import Explanation as Explanation
+    from sgl_explain.explanation import diagnose as diagnose
+    from sgl_explain.explanation import scan as scan
+    from sgl_explain.integrations.explain import explain as explain
+    from sgl_explain.integrations.installation import install as install
+    from sgl_explain.integrations.installation import uninstall as uninstall
+    from sgl_explain.integrations.ipython import load_ipython_extension as load_ipython_extension
+    from sgl_explain.integrations.ipython import unload_ipython_extension as unload_ipython_extension
+    from sgl_explain.knowledge import bundled_knowledge as knowledge
+
+__version__ = "0.1.0"
+
+_HOME: Final = {
+    "Explanation": ("sgl_explain.explanation", "Explanation"),
+    "diagnose": ("sgl_explain.explanation", "diagnose"),
+    "scan": ("sgl_explain.explanation", "scan"),
+    "knowledge": ("sgl_explain.knowledge", "bundled_knowledge"),
+    "explain": ("sgl_explain.integrations.explain", "explain"),
+    "install": ("sgl_explain.integrations.installation", "install"),
+    "uninstall": ("sgl_explain.integrations.installation", "uninstall"),
+    "load_ipython_extension": ("sgl_explain.integrations.ipython", "load_ipython_extension"),
+    "unload_ipython_extension": ("sgl_explain.integrations.ipython", "unload_ipython_extension"),
+}
+
+__all__ = [
+    "Explanation",
+    "diagnose",
+    "explain",
+    "install",
+    "knowledge",
+    "load_ipython_extension",
+    "scan",
+    "uninstall",
+    "unload_ipython_extension",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _HOME[name]
+    value = getattr(import_module(module), attribute)
+    # a submodule of the same name may have taken the attribute while it was imported
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

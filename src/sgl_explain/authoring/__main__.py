@@ -1,0 +1,86 @@
+"""``python -m sgl_explain.authoring``: check, compile, new, inventory."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from sgl_explain.errors import SglExplainError
+
+DATA: Final = Path(__file__).resolve().parent.parent / "data"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one authoring command; return 0 when all is well, 1 when problems were found, 2 for bad usage."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.command(arguments))
+    except SglExplainError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from sgl_explain.authoring.check import problems_in
+    from sgl_explain.authoring.compile import is_fresh
+
+    extra = []
+    if arguments.sglang:
+        from sgl_explain.authoring.source import stands_in
+
+        extra = [stands_in(arguments.sglang, cache=arguments.cache)]
+    found = problems_in(arguments.entries, extra)
+    if not found and arguments.entries == DATA / "entries" and not is_fresh(arguments.entries, DATA / "knowledge.jsonl"):
+        found = ["knowledge.jsonl: is not what the sources say; run python -m sgl_explain.authoring compile"]
+    print("\n".join(found) if found else f"no problems in {arguments.entries}")
+    return 1 if found else 0
+
+
+def _compile(arguments: argparse.Namespace) -> int:
+    from sgl_explain.authoring.compile import compiled
+
+    text = compiled(arguments.entries)
+    (DATA / "knowledge.jsonl").write_text(text, encoding="utf-8")
+    print(f"{len(text.splitlines())} entries written")
+    return 0
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from sgl_explain.authoring.scaffold import scaffold
+
+    print(scaffold(arguments.message if arguments.message != "-" else sys.stdin.read()))
+    return 0
+
+
+def _inventory(arguments: argparse.Namespace) -> int:
+    from sgl_explain.authoring.inventory import main as inventory
+
+    return inventory(arguments.rest)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m sgl_explain.authoring", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    check = commands.add_parser("check", help="report every problem of the entries")
+    check.add_argument("--entries", type=Path, default=DATA / "entries", help="the folder of TOML files")
+    check.add_argument(
+        "--sglang", action="append", metavar="RELEASE|WHEEL|FOLDER",
+        help="also prove templates, sites and symbols against the source of a release; may be repeated",
+    )  # fmt: skip
+    check.add_argument("--cache", type=Path, help="where downloaded releases are kept")
+    check.set_defaults(command=_check)
+    compile_ = commands.add_parser("compile", help="write data/knowledge.jsonl from the TOML sources")
+    compile_.add_argument("--entries", type=Path, default=DATA / "entries", help="the folder of TOML files")
+    compile_.set_defaults(command=_compile)
+    new = commands.add_parser("new", help="scaffold an entry from a message or a traceback")
+    new.add_argument("message", help="the text as it was seen; - reads standard input")
+    new.set_defaults(command=_new)
+    inventory = commands.add_parser("inventory", help="list what a release can say to a user", add_help=False)
+    inventory.add_argument("rest", nargs=argparse.REMAINDER)
+    inventory.set_defaults(command=_inventory)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""The rules one entry must keep by itself: names, templates, texts, code. Each yields its problems."""
+
+import ast
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from sgl_explain.entry import APPLICABILITIES, LANGUAGES, PHASES, Entry, EntryFix, template_of
+from sgl_explain.release import is_range
+from sgl_explain.template import Template
+
+Rule = Callable[[Entry], Iterator[str]]
+
+_ID: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_MAX_ID_CHARS: Final = 64
+_MAX_TITLE_CHARS: Final = 72
+_RARE_WORD_CHARS: Final = 8
+_FILLER: Final = re.compile(
+    r"(?i)this error (?:occurs|happens|means|is raised)|check your (?:configuration|config|settings|environment)\b(?! for)"
+    r"|please (?:ensure|make sure|check)|try again later|something went wrong|for some reason|properly configured"
+)
+_HEDGE: Final = re.compile(r"(?i)\b(?:might|may|could) (?:possibly|perhaps|maybe)\b|\bit seems\b|\bprobably because\b")
+_RESIDUE: Final = re.compile(r"TODO|FIXME|XXX|\bself\.|f\"|^\s*#", re.MULTILINE)
+_FLAG: Final = re.compile(r"--[a-z0-9][a-z0-9-]*")
+
+
+def names(entry: Entry) -> Iterator[str]:
+    """Ids are kebab-case; titles are short, name the problem and hold no placeholder."""
+    if not _ID.fullmatch(entry.id) or len(entry.id) > _MAX_ID_CHARS:
+        yield f"id: use kebab-case of at most {_MAX_ID_CHARS} characters"
+    if len(entry.title) > _MAX_TITLE_CHARS:
+        yield f"title: {len(entry.title)} characters, at most {_MAX_TITLE_CHARS}"
+    if entry.title.endswith(".") or "{" in entry.title:
+        yield "title: no full stop, no placeholder"
+    if not entry.upstream:
+        yield "upstream: is empty; name module:function, or a third party's package"
+
+
+def closed_sets(entry: Entry) -> Iterator[str]:
+    """Phases, applicabilities, languages and ranges are known ones."""
+    if entry.phase and entry.phase not in PHASES:
+        yield f"phase: {entry.phase!r} is none of {', '.join(PHASES)}"
+    if not is_range(entry.versions):
+        yield f"versions: {entry.versions!r} is not a range such as '>=0.5.16,<0.5.20'"
+    if entry.example.language not in LANGUAGES:
+        yield f"example.language: {entry.example.language!r} is none of {', '.join(LANGUAGES)}"
+    for number, fix in enumerate(entry.fixes, start=1):
+        if fix.applicability not in APPLICABILITIES:
+            yield f"fix {number}: applicability {fix.applicability!r} is none of {', '.join(APPLICABILITIES)}"
+
+
+def completeness(entry: Entry) -> Iterator[str]:
+    """What every entry must say."""
+    for name in ("fixes", "situations", "tests"):
+        if not getattr(entry, name):
+            yield f"{name}: at least one is needed"
+    if not entry.templates and not entry.sites:
+        yield "templates or sites: one of them is needed"
+    if not entry.prevention.habits:
+        yield "prevention.habits: at least one is needed"
+    if len(entry.cases) == 1:
+        yield "cases: a single case is the meaning itself"
+    for number, fix in enumerate(entry.fixes, start=1):
+        if not fix.do:
+            yield f"fix {number}: do is empty"
+    for number, test in enumerate(entry.tests, start=1):
+        if not test.message and not test.traceback:
+            yield f"test {number}: a message or a traceback is needed"
+
+
+def templates(entry: Entry) -> Iterator[str]:
+    """A template holds two literal words or one rare one."""
+    for text in entry.templates:
+        words = Template.parse(text).words
+        if len(words) < 2 and not any(len(word) >= _RARE_WORD_CHARS or "_" in word for word in words):
+            yield f"template {text!r}: too few literal words to be told from other messages"
+
+
+def captured_names(entry: Entry) -> Iterator[str]:
+    """Every name used in a text is captured by every template (a site captures ``message``)."""
+    by_template = [Template.parse(text).names for text in entry.templates]
+    captured = frozenset.intersection(*by_template) if by_template else frozenset({"message"})
+    if not by_template and not entry.sites:
+        return
+    for place, text in texts(entry, with_code=True):
+        for name in sorted(template_of(text).names - captured):
+            yield f"{place}: no template captures {{{name}}}" if name not in _some(by_template) else (
+                f"{place}: {{{name}}} is not captured by every template"
+            )
+    for place, when in _conditions(entry):
+        for key in when:
+            if key not in ("phase", "release") and key not in _some(by_template):
+                yield f"{place}: condition {key!r} is neither phase, release nor a captured name"
+
+
+def code(entry: Entry) -> Iterator[str]:
+    """Examples, fixes and prevention parse in their language."""
+    for place, text in _python_texts(entry):
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            yield f"{place}: not Python: {error.msg} (line {error.lineno})"
+    for place, text in _shell_texts(entry):
+        try:
+            shlex.split(text, comments=True)
+        except ValueError as error:
+            yield f"{place}: not a shell command: {error}"
+
+
+def prose(entry: Entry) -> Iterator[str]:
+    """Texts are whole sentences without filler, hedging or residue of source code."""
+    for place, text in texts(entry, with_code=False):
+        told = text.strip()
+        if not re.search(r"[.!?:)`'\"]$", told):
+            yield f"{place}: not a whole sentence: …{told[-40:]!r}"
+        for kind, pattern in (("filler", _FILLER), ("hedging", _HEDGE), ("source residue", _RESIDUE)):
+            if found := pattern.search(told):
+                yield f"{place}: {kind}: {found[0]!r}"
+
+
+RULES: Final[tuple[Rule, ...]] = (names, closed_sets, completeness, templates, captured_names, code, prose)
+
+
+def texts(entry: Entry, *, with_code: bool) -> Iterator[tuple[str, str]]:
+    """Yield every text of an entry that a person reads, with its place; with_code also what is pasted."""
+    yield "meaning", entry.meaning
+    yield "trigger", entry.trigger
+    yield from ((f"situation {number}", text) for number, text in enumerate(entry.situations, start=1))
+    for number, case in enumerate(entry.cases, start=1):
+        yield f"case {number} sign", case.sign
+        yield f"case {number} means", case.means
+    for number, fix in enumerate(entry.fixes, start=1):
+        yield f"fix {number}", fix.do
+        if with_code:
+            yield from ((f"fix {number}", text) for text in _pasted(fix))
+    yield from ((f"habit {number}", text) for number, text in enumerate(entry.prevention.habits, start=1))
+
+
+def flags_in_fixes(entry: Entry) -> frozenset[str]:
+    """The flags that fixes tell the user to set, or name in their sentences."""
+    return frozenset(
+        flag for fix in entry.fixes for text in (fix.do, *fix.set) for flag in _FLAG.findall(text)
+    )
+
+
+def _pasted(fix: EntryFix) -> Iterator[str]:
+    yield from (text for text in (fix.run, fix.code, *fix.set.values(), *fix.env.values()) if text)
+
+
+def _conditions(entry: Entry) -> Iterator[tuple[str, dict[str, str]]]:
+    yield from ((f"fix {number}", fix.when) for number, fix in enumerate(entry.fixes, start=1))
+    yield from ((f"case {number}", case.when) for number, case in enumerate(entry.cases, start=1))
+
+
+def _some(by_template: list[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*by_template)
+
+
+def _python_texts(entry: Entry) -> Iterator[tuple[str, str]]:
+    if entry.example.language == "python":
+        yield "example.before", entry.example.before
+        yield "example.after", entry.example.after
+    for name in ("validate", "guard", "catch"):
+        yield f"prevention.{name}", getattr(entry.prevention, name)
+    for number, fix in enumerate(entry.fixes, start=1):
+        yield f"fix {number} code", _sample(fix.code)
+
+
+def _shell_texts(entry: Entry) -> Iterator[tuple[str, str]]:
+    if entry.example.language == "shell":
+        yield "example.before", entry.example.before
+        yield "example.after", entry.example.after
+    for number, fix in enumerate(entry.fixes, start=1):
+        yield f"fix {number} run", _sample(fix.run)
+
+
+def _sample(text: str) -> str:
+    """Code with a value in each placeholder, so that it can be parsed."""
+    template = template_of(text) if text else Template("", ())
+    return template.fill(dict.fromkeys(template.names, "value"))

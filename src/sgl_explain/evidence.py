@@ -1,0 +1,188 @@
+"""Evidence: what is known of a failure, as strings only. Nothing here keeps an exception, frame or traceback."""
+
+import linecache
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Final
+
+from sgl_explain.http_body import messages_in_body, messages_in_text
+from sgl_explain.redact import redacted
+
+MAX_MESSAGE_CHARS: Final = 16_000
+MAX_LINKS: Final = 32
+MAX_LEAVES: Final = 64
+MAX_FRAMES: Final = 120
+SGLANG_PACKAGES: Final = ("sglang", "sgl_kernel", "sglang_router", "sglang_kernel")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One call on a traceback: dotted module, function name without its class, stripped source line."""
+
+    module: str
+    function: str
+    line: str = ""
+
+    @property
+    def in_sglang(self) -> bool:
+        """Whether the code belongs to SGLang or one of its own packages."""
+        return self.module.partition(".")[0] in SGLANG_PACKAGES
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """One exception of a chain, or one message that came without its exception.
+
+    ``types`` are class names, the exception's own first, then its bases (as far as they are known); empty for a
+    message whose exception is not known, such as a log line or an HTTP error body. ``frames`` run from the
+    outermost call to the raise.
+    """
+
+    types: tuple[str, ...]
+    message: str
+    frames: tuple[Frame, ...] = ()
+
+    @property
+    def sglang_frame(self) -> Frame | None:
+        """The innermost frame inside SGLang: the raise site, or the call that led out of SGLang."""
+        return next((frame for frame in reversed(self.frames) if frame.in_sglang), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What surrounds a failure: who is running, which release, with which command, in which phase.
+
+    ``sglang_in_picture`` says whether anything ties the failure to SGLang; errors of third parties are
+    explained only then. ``deliberate`` marks text that a person handed over to have it explained.
+    """
+
+    sglang_in_picture: bool = False
+    deliberate: bool = False
+    release: str | None = None
+    command: tuple[str, ...] = ()
+    phase: str | None = None
+    rank: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All links of a failure, the one that reached the user first, its causes after it."""
+
+    raised: tuple[Raised, ...]
+    context: Context = field(default_factory=Context)
+
+    @property
+    def involves_sglang(self) -> bool:
+        """Whether SGLang has anything to do with this failure."""
+        known = self.context.sglang_in_picture or self.context.deliberate
+        return known or any(frame.in_sglang for raised in self.raised for frame in raised.frames)
+
+    def within(self, context: Context) -> "Evidence":
+        """Return the same failure in another context."""
+        return replace(self, context=context)
+
+
+def evidence_from(error: BaseException, context: Context | None = None) -> Evidence:
+    """Return the evidence of a live exception: its chain, the leaves of groups, notes and server replies.
+
+    Bounded: 32 links, 64 leaves of groups, 120 frames a link, 16,000 characters a message. An exception whose
+    ``str()`` fails contributes an empty message.
+    """
+    links: list[Raised] = []
+    for link in links_of(error):
+        links.append(_raised_from(link))
+        links.extend(_replies(link))
+    return Evidence(tuple(links), context or Context())
+
+
+def type_name(cls: type) -> str:
+    """Return a class name as a traceback prints it: ``ValueError``, ``torch.OutOfMemoryError``."""
+    return cls.__qualname__ if cls.__module__ in ("builtins", "__main__") else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def links_of(error: BaseException) -> Iterator[BaseException]:
+    """Walk the chain as a traceback shows it, each exception once; leaves of groups count as causes."""
+    waiting, seen = [error], {id(error)}
+    leaves = 0
+    for _ in range(MAX_LINKS + MAX_LEAVES):
+        if not waiting:
+            return
+        link = waiting.pop(0)
+        yield link
+        members = _members(link)[: MAX_LEAVES - leaves]
+        leaves += len(members)
+        cause = link.__cause__ if link.__cause__ is not None or link.__suppress_context__ else link.__context__
+        for reached in (*members, *([] if cause is None else [cause])):
+            if id(reached) not in seen:
+                seen.add(id(reached))
+                waiting.append(reached)
+
+
+def _members(error: BaseException) -> tuple[BaseException, ...]:
+    """The exceptions of a group (PEP 654, also of its backport); duck-typed for Python 3.10."""
+    members = getattr(error, "exceptions", ())
+    is_group = isinstance(members, tuple) and all(isinstance(member, BaseException) for member in members)
+    return members if is_group else ()
+
+
+def _raised_from(error: BaseException) -> Raised:
+    mro = (cls for cls in type(error).__mro__ if cls not in (object, BaseException, Exception))
+    own = type_name(type(error))
+    types = dict.fromkeys((own, *map(type_name, mro)))
+    return Raised(tuple(types), _message_of(error), _frames_of(error.__traceback__))
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        text = str(error)
+        notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
+    except Exception:  # noqa: BLE001 - a broken __str__ is the user's, and must not become ours
+        return ""
+    return redacted("\n".join([text, *notes])[:MAX_MESSAGE_CHARS])
+
+
+def _frames_of(traceback: TracebackType | None) -> tuple[Frame, ...]:
+    frames: list[Frame] = []
+    while traceback is not None:
+        frames.append(_frame_of(traceback))
+        traceback = traceback.tb_next
+    return tuple(frames[-MAX_FRAMES:])
+
+
+def _frame_of(traceback: TracebackType) -> Frame:
+    code, names = traceback.tb_frame.f_code, traceback.tb_frame.f_globals
+    module = names.get("__name__")
+    line = linecache.getline(code.co_filename, traceback.tb_lineno, names).strip()
+    return Frame(module if isinstance(module, str) else "", code.co_name, redacted(line))
+
+
+def _replies(error: BaseException) -> tuple[Raised, ...]:
+    """What a server answered, where an HTTP client's exception carries it (openai, requests, httpx)."""
+    if type(error).__module__.partition(".")[0] not in _HTTP_CLIENTS:
+        return ()
+    found = messages_in_body(getattr(error, "body", None))
+    response = getattr(error, "response", None)
+    if not found and response is not None:
+        found = messages_in_text(_text_of(response))
+    return tuple(Raised((), redacted(message[:MAX_MESSAGE_CHARS])) for message in found)
+
+
+def _text_of(response: object) -> str:
+    """The body of a response that was read already; a streaming one is left unread."""
+    if not getattr(response, "is_stream_consumed", True) or getattr(response, "_content", b"") is False:
+        return ""
+    try:
+        text = getattr(response, "text", "")
+    except Exception:  # noqa: BLE001 - httpx raises of its own for a body that was not read
+        return ""
+    return text if isinstance(text, str) else ""
+
+
+_HTTP_CLIENTS: Final = frozenset({"openai", "requests", "httpx", "aiohttp", "urllib"})
+
+
+def sglang_is_loaded() -> bool:
+    """Tell whether this process has imported SGLang; imports nothing."""
+    return "sglang" in sys.modules

@@ -1,0 +1,284 @@
+"""Explanations: an entry with one failure's values filled in. Frozen, picklable, made of strings.
+
+`diagnose` and `scan` are the library's two questions; renderers turn what they return into a form.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from sgl_explain.command import corrected, shell_text
+from sgl_explain.entry import Entry, EntryFix, Example, Prevention
+from sgl_explain.environment import current_context, phase_of
+from sgl_explain.evidence import MAX_MESSAGE_CHARS, Context, Evidence, Raised, evidence_from
+from sgl_explain.http_body import messages_in_body
+from sgl_explain.knowledge import Knowledge, bundled_knowledge
+from sgl_explain.log_stream import Incident, incidents
+from sgl_explain.matching import Confidence, Judgement, Verdict, judge
+from sgl_explain.redact import redacted
+from sgl_explain.wording import Circumstances, condition_text, filled, filled_code, holds
+
+_MAX_CAPTURE_CHARS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One remedy with this failure's values.
+
+    ``applicability`` is ``safe`` (nothing is lost), ``unsafe`` (something is given up; ``do`` says what) or
+    ``display`` (a hint for a person). ``condition`` says when it applies, where that could not be decided.
+    ``command`` is the whole corrected launch command, where the failing one is known.
+    """
+
+    do: str
+    applicability: str
+    condition: str = ""
+    set: Mapping[str, str] = field(default_factory=dict)
+    remove: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    run: str = ""
+    code: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One of several causes the same error can have: the sign that tells it, and what then is wrong."""
+
+    sign: str
+    means: str
+    condition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """An entry that is only alike; ``likeness`` in per cent."""
+
+    id: str
+    title: str
+    likeness: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a failure means, why it happened here, and what to type instead.
+
+    ``confidence`` is ``exact`` or ``probable`` for an explanation, ``similar`` where only ``nearest`` is known
+    (``id`` is None then). ``line`` is the 1-based line of a log where the failure begins. Print it with ``str()``;
+    notebooks show it as HTML; `to_dict` gives the versioned record that ``--json`` prints.
+    """
+
+    id: str | None
+    title: str
+    confidence: Confidence
+    exception: str
+    message: str
+    captures: Mapping[str, str] = field(default_factory=dict)
+    meaning: str = ""
+    causes: tuple[Cause, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    trigger: str = ""
+    situations: tuple[str, ...] = ()
+    example: Example | None = None
+    prevention: Prevention | None = None
+    related: tuple[str, ...] = ()
+    upstream: tuple[str, ...] = ()
+    versions: str = ""
+    seen: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    nearest: tuple[Nearest, ...] = ()
+    wrapped_by: tuple[str, ...] = ()
+    is_wrapper: bool = False
+    phase: str | None = None
+    rank: str | None = None
+    release: str | None = None
+    line: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain data with a ``schema`` number: what ``--json`` prints."""
+        from sgl_explain.render.record import record  # waits: renderers stand above this module
+
+        return record(self)
+
+    def __str__(self) -> str:
+        from sgl_explain.render.plain import short_text  # waits: renderers stand above this module
+
+        return short_text(self)
+
+    def _repr_html_(self) -> str:
+        from sgl_explain.render.page import short_html  # waits: renderers stand above this module
+
+        return short_html(self)
+
+
+def diagnose(failure: object, knowledge: Knowledge | None = None) -> Explanation | None:
+    """Explain an exception, a message, a traceback or log as text, or a decoded HTTP error body.
+
+    Returns None when nothing in the knowledge base accounts for it, and for anything else that is passed. Never
+    raises on odd input.
+    """
+    known = knowledge or bundled_knowledge()
+    match failure:
+        case Evidence():
+            return explained(failure, known)
+        case BaseException():
+            return explained(evidence_from(failure, current_context()), known)
+        case bytes() | bytearray():
+            return diagnose_text(bytes(failure).decode("utf-8", "replace"), known)
+        case str():
+            return diagnose_text(failure, known)
+        case dict():
+            replies = tuple(Raised((), redacted(text[:MAX_MESSAGE_CHARS])) for text in messages_in_body(failure))
+            return explained(Evidence(replies, Context(deliberate=True)), known)
+        case _:
+            return None
+
+
+def diagnose_text(text: str, knowledge: Knowledge) -> Explanation | None:
+    """Explain a text that someone pasted: of all failures in it, the surest that is not a mere wrapper."""
+    found = (explained(evidence, knowledge) for evidence in evidence_in_text(text))
+    explanations = [explanation for explanation in found if explanation is not None]
+    return min(explanations, key=_surest_first, default=None)
+
+
+def nearest_to(text: str, knowledge: Knowledge) -> Explanation:
+    """Return the three entries most like a text that nothing accounts for, as a ``similar`` explanation."""
+    judgements = [judge(evidence, knowledge) for evidence in evidence_in_text(text)]
+    alike = {verdict.entry.id: verdict for judgement in judgements for verdict in judgement.nearest}
+    best = sorted(alike.values(), key=lambda verdict: -verdict.score)[:3]
+    nearest = tuple(Nearest(verdict.entry.id, verdict.entry.title, round(verdict.score)) for verdict in best)
+    message = redacted(text.strip()[:MAX_MESSAGE_CHARS])
+    return Explanation(None, "No entry accounts for this error", "similar", "", message, nearest=nearest)
+
+
+def scan(lines: Iterable[str], knowledge: Knowledge | None = None) -> Iterator[Explanation]:
+    """Explain the failures in a log, as they come; ``line`` tells where each begins (1-based).
+
+    Streams in constant memory. Failures that nothing accounts for yield nothing.
+    """
+    known = knowledge or bundled_knowledge()
+    for incident in incidents(lines, interesting=known.speaks_of):
+        explanation = explained(incident.evidence, known)
+        if explanation is not None:
+            yield replace(explanation, line=incident.line)
+
+
+def explained(evidence: Evidence, knowledge: Knowledge) -> Explanation | None:
+    """Return the explanation of a failure, if an entry accounts for it exactly or probably."""
+    judgement = judge(evidence, knowledge)
+    if judgement.verdict is None or judgement.verdict.confidence == "similar":
+        return None
+    return _explanation(judgement.verdict, judgement, evidence)
+
+
+def explanation_of(entry: Entry) -> Explanation:
+    """Return an entry as a page of its own: with the values of its first test, where a failure's would stand."""
+    values = {name: f"<{name}>" for text in entry.templates for name in _names(text)}
+    circumstances = Circumstances({**values, "message": "<message>"})
+    message = filled(entry.templates[0], values) if entry.templates else ""
+    exception = entry.raises[0] if entry.raises else ""
+    page = Explanation(entry.id, entry.title, "exact", exception, message)
+    return _with_entry(page, entry, circumstances, list_all=True)
+
+
+def evidence_in_text(text: str) -> Iterator[Evidence]:
+    """Return what a pasted text may be: one message as it stands, then each failure found in it."""
+    context = Context(deliberate=True)
+    yield Evidence((Raised((), redacted(text.strip()[:MAX_MESSAGE_CHARS])),), context)
+    for incident in incidents(text.splitlines(), context, interesting=lambda _: True):
+        yield _deliberate(incident)
+
+
+def _deliberate(incident: Incident) -> Evidence:
+    return incident.evidence.within(replace(incident.evidence.context, deliberate=True))
+
+
+def _surest_first(explanation: Explanation) -> tuple[bool, bool, bool]:
+    is_bare_message = not explanation.exception
+    return (explanation.is_wrapper, explanation.confidence != "exact", is_bare_message)
+
+
+def _names(text: str) -> frozenset[str]:
+    from sgl_explain.entry import template_of
+
+    return template_of(text).names
+
+
+def _explanation(verdict: Verdict, judgement: Judgement, evidence: Evidence) -> Explanation:
+    context = evidence.context
+    phase = phase_of(verdict.raised.frames) or context.phase or verdict.entry.phase or None
+    captures = {name: value[:_MAX_CAPTURE_CHARS] for name, value in verdict.captures.items()}
+    page = Explanation(
+        id=verdict.entry.id,
+        title=verdict.entry.title,
+        confidence=verdict.confidence,
+        exception=verdict.raised.types[0] if verdict.raised.types else "",
+        message=verdict.raised.message,
+        captures=captures,
+        reasons=verdict.reasons,
+        wrapped_by=tuple(wrapper.entry.id for wrapper in judgement.wrapped_by),
+        phase=phase,
+        rank=context.rank,
+        release=context.release,
+    )
+    return _with_entry(page, verdict.entry, Circumstances(captures, replace(context, phase=phase)))
+
+
+def _with_entry(page: Explanation, entry: Entry, circumstances: Circumstances, *, list_all: bool = False) -> Explanation:
+    values = circumstances.values
+    return replace(
+        page,
+        is_wrapper=entry.wrapper,
+        meaning=filled(entry.meaning, values),
+        causes=_causes(entry, circumstances, list_all),
+        fixes=tuple(_fixes(entry, circumstances, list_all)),
+        trigger=filled(entry.trigger, values),
+        situations=tuple(text for text in (filled(item, values) for item in entry.situations) if text),
+        example=entry.example,
+        prevention=entry.prevention,
+        related=entry.related,
+        upstream=entry.upstream,
+        versions=entry.versions,
+        seen=entry.seen,
+    )
+
+
+def _causes(entry: Entry, circumstances: Circumstances, list_all: bool) -> tuple[Cause, ...]:
+    """The cause that the values decide, or all that they leave possible."""
+    verdicts = [(case, holds(case.when, circumstances) if case.when else None) for case in entry.cases]
+    decided = [case for case, verdict in verdicts if verdict] if not list_all else []
+    possible = decided or [case for case, verdict in verdicts if list_all or verdict is not False]
+    return tuple(
+        Cause(
+            "" if decided else filled(case.sign, circumstances.values),
+            filled(case.means, circumstances.values),
+            condition_text(case.when, circumstances),
+        )
+        for case in possible
+    )
+
+
+def _fixes(entry: Entry, circumstances: Circumstances, list_all: bool) -> Iterator[Fix]:
+    for fix in entry.fixes:
+        if (holds(fix.when, circumstances) is not False or list_all) and (told := _fix(fix, circumstances)):
+            yield told
+
+
+def _fix(fix: EntryFix, circumstances: Circumstances) -> Fix | None:
+    """One fix with its values; None where a value that it needs is not known."""
+    values, context = circumstances.values, circumstances.context
+    code, run = filled_code(fix.code, values), filled_code(fix.run, values)
+    flags, env = _filled_values(fix.set, values), _filled_values(fix.env, values)
+    do = filled(fix.do, values)
+    if code is None or run is None or flags is None or env is None or not do:
+        return None
+    changed = corrected(context.command, flags, fix.remove)
+    command = shell_text(changed) if context.command and changed != context.command else ""
+    condition = condition_text(fix.when, circumstances)
+    return Fix(do, fix.applicability, condition, flags, fix.remove, env, run, code, command)
+
+
+def _filled_values(table: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str] | None:
+    filled_values = {name: filled_code(value, values) if value else "" for name, value in table.items()}
+    known = {name: value for name, value in filled_values.items() if value is not None}
+    return known if len(known) == len(table) else None

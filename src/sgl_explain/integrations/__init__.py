@@ -1,0 +1,1 @@
+"""Where failures show, and how each place is hooked: one file a place."""

@@ -1,0 +1,56 @@
+"""Errors that a program only speaks of: text in a log record or a warning, its exception perhaps still being handled."""
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from sgl_explain.integrations._guard import explain_error, explain_evidence, told_before
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgl_explain.evidence import Evidence
+    from sgl_explain.explanation import Explanation
+
+TRACEBACK: Final = "Traceback (most recent call last)"
+_MAX_TEXT_CHARS: Final = 64_000
+
+
+def explain_text(text: str, error: BaseException | None = None, *, in_sglang: bool = False) -> "Explanation | None":
+    """Explain a text that reports an error, once for the same values.
+
+    SGLang formats a caught exception into a string; while that string is made the exception is still being handled,
+    and says more than the text does.
+    """
+    handled = error if error is not None else _handled_error(text)
+    explanation = explain_error(handled) if handled is not None else _from_text(text, in_sglang)
+    return None if explanation is None or told_before(explanation) else explanation
+
+
+def _handled_error(text: str) -> BaseException | None:
+    error = sys.exc_info()[1]
+    if error is None or type(error).__name__ not in text:
+        return None
+    return error
+
+
+def _from_text(text: str, in_sglang: bool) -> "Explanation | None":
+    found = (explain_evidence(evidence) for evidence in _evidence(text[:_MAX_TEXT_CHARS], in_sglang))
+    explanations = [explanation for explanation in found if explanation is not None]
+    return min(explanations, key=lambda explanation: explanation.is_wrapper, default=None)
+
+
+def _evidence(text: str, in_sglang: bool) -> "Iterator[Evidence]":
+    from dataclasses import replace
+
+    from sgl_explain.environment import current_context
+    from sgl_explain.evidence import Evidence, Raised
+    from sgl_explain.log_stream import incidents
+    from sgl_explain.redact import redacted
+
+    context = current_context()
+    context = replace(context, sglang_in_picture=context.sglang_in_picture or in_sglang)
+    if TRACEBACK not in text:
+        yield Evidence((Raised((), redacted(text)),), context)
+        return
+    for incident in incidents(text.splitlines(), context):
+        yield incident.evidence

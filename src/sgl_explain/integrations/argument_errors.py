@@ -1,0 +1,66 @@
+"""Errors of the command line: `argparse.ArgumentParser.error`, which leaves by ``SystemExit(2)`` past every hook."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import wrapt
+
+from sgl_explain.integrations._guard import Undo, explain_evidence, is_off, never_in_the_way, show
+
+
+def hook_argument_errors() -> Undo:
+    """Explain what an argument parser of SGLang rejects, after argparse has printed it and before it exits."""
+    is_active = True
+
+    def error(
+        wrapped: Callable[..., NoReturn], parser: argparse.ArgumentParser, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> NoReturn:
+        try:
+            wrapped(*args, **kwargs)
+        finally:
+            if is_active and not is_off():
+                with never_in_the_way():
+                    _explain(str(args[0] if args else kwargs["message"]))
+
+    def undo() -> None:
+        nonlocal is_active
+        is_active = False
+        if argparse.ArgumentParser.__dict__.get("error") is wrapper:
+            argparse.ArgumentParser.error = previous  # type: ignore[method-assign]  # what install() replaced
+
+    previous = argparse.ArgumentParser.error
+    wrapper = wrapt.FunctionWrapper(previous, error)
+    argparse.ArgumentParser.error = wrapper  # type: ignore[method-assign]  # this is the hook
+    return undo
+
+
+def _explain(message: str) -> None:
+    if not _called_from_sglang():
+        return
+    from dataclasses import replace
+
+    from sgl_explain.environment import current_context
+    from sgl_explain.evidence import Evidence, Raised
+    from sgl_explain.redact import redacted
+
+    context = replace(current_context(), sglang_in_picture=True, phase="arguments")
+    show(explain_evidence(Evidence((Raised(("SystemExit",), redacted(message)),), context)))
+
+
+def _called_from_sglang() -> bool:
+    """Whether SGLang's code is parsing; a user's own parser in a program that imports SGLang is not ours."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way to look up the stack without building it
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] in ("sglang", "sglang_router"):
+            return True
+        if _is_main_of_sglang(frame.f_globals):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
+    return False
+
+
+def _is_main_of_sglang(names: dict[str, Any]) -> bool:
+    spec = names.get("__spec__")
+    return getattr(spec, "name", "").partition(".")[0] == "sglang"

@@ -1,0 +1,28 @@
+"""Uncaught exceptions of the main thread: `sys.excepthook`."""
+
+import sys
+from types import TracebackType
+
+from sgl_explain.integrations._guard import Undo, explain_error, never_in_the_way, show
+
+
+def hook_excepthook() -> Undo:
+    """Explain uncaught exceptions after the previous hook has shown them; the undo never displaces a later hook."""
+    previous = sys.excepthook
+    is_active = True
+
+    def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        previous(kind, error, traceback)
+        if is_active:
+            with never_in_the_way():
+                show(explain_error(error))
+
+    def undo() -> None:
+        nonlocal is_active
+        is_active = False
+        # Someone may have wrapped our hook since; theirs then stays, and ours only passes on.
+        if sys.excepthook is hook:
+            sys.excepthook = previous
+
+    sys.excepthook = hook
+    return undo

@@ -1,0 +1,26 @@
+"""Uncaught exceptions of other threads: `threading.excepthook`."""
+
+import threading
+
+from sgl_explain.integrations._guard import Undo, explain_error, never_in_the_way, show
+
+
+def hook_threads() -> Undo:
+    """Explain exceptions that end a thread after the previous hook has shown them."""
+    previous = threading.excepthook
+    is_active = True
+
+    def hook(arguments: threading.ExceptHookArgs, /) -> None:
+        previous(arguments)
+        if is_active and arguments.exc_value is not None:
+            with never_in_the_way():
+                show(explain_error(arguments.exc_value))
+
+    def undo() -> None:
+        nonlocal is_active
+        is_active = False
+        if threading.excepthook is hook:
+            threading.excepthook = previous
+
+    threading.excepthook = hook
+    return undo

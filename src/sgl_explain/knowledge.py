@@ -1,0 +1,248 @@
+"""The knowledge base: entries by id, and the indexes through which a failure finds its candidates.
+
+Lookups go through rare literal words and raise sites, so that a message is never tried against every template.
+"""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from math import log
+from pathlib import Path
+from typing import Final
+
+from sgl_explain.entry import Entry, EntryFix, Site, entry_from, fix_from
+from sgl_explain.errors import KnowledgeError, TemplateError, UnknownEntryError
+from sgl_explain.evidence import Raised
+from sgl_explain.template import Template, words_in
+
+BUNDLED: Final = "knowledge.jsonl"
+_MAX_FUZZY_CANDIDATES: Final = 24
+_MIN_SHARED: Final = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedTemplate:
+    """A template with the entry it speaks for."""
+
+    entry: Entry
+    template: Template
+
+
+class Knowledge:
+    """A set of entries, with lookups. Adding entries (`extend`) returns a new set; nothing changes in place."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._entry_by_id: Mapping[str, Entry] = {entry.id: entry for entry in entries}
+        self._id_by_alias = {alias: entry.id for entry in self for alias in entry.aliases}
+        self._index = _Index(self)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entry_by_id.values())
+
+    def __len__(self) -> int:
+        return len(self._entry_by_id)
+
+    def get(self, entry_id: str) -> Entry:
+        """Return an entry by its id or one of its aliases; raises UnknownEntryError with suggestions."""
+        entry = self._entry_by_id.get(self._id_by_alias.get(entry_id, entry_id))
+        if entry is None:
+            raise UnknownEntryError(entry_id, self._similar_ids(entry_id))
+        return entry
+
+    def search(self, words: str, limit: int = 10) -> tuple[Entry, ...]:
+        """Return the entries that speak of these words, the best first."""
+        wanted = [word for word in re.findall(r"[\w-]+", words.lower()) if len(word) > 1]
+        scored = ((_relevance(entry, wanted), entry) for entry in self)
+        ranked = sorted((item for item in scored if item[0] > 0), key=lambda item: (-item[0], item[1].id))
+        return tuple(entry for _, entry in ranked[:limit])
+
+    def extend(self, path: str | Path) -> "Knowledge":
+        """Return this knowledge plus the entries of a TOML or JSON Lines file, or of a folder of TOML files.
+
+        An entry with an id already known takes its place. Raises KnowledgeError with every problem of the files.
+        """
+        return Knowledge((*self, *read_entries(Path(path))))
+
+    def templates_for(self, message: str) -> tuple[IndexedTemplate, ...]:
+        """Return the templates whose rarest words all stand in the message."""
+        return self._index.exact(words_in(message))
+
+    def templates_like(self, message: str) -> tuple[IndexedTemplate, ...]:
+        """Return the templates that share the most informative words with the message, at most 24."""
+        return self._index.similar(words_in(message))
+
+    def entries_at(self, raised: Raised) -> tuple[tuple[Entry, Site], ...]:
+        """Return the entries, with their site, that speak for the place where this was raised."""
+        return tuple(self._index.at(raised))
+
+    def speaks_of(self, text: str) -> bool:
+        """Tell, cheaply, whether any template could match this text."""
+        return bool(self._index.exact(words_in(text)))
+
+    def _similar_ids(self, entry_id: str) -> tuple[str, ...]:
+        from rapidfuzz import fuzz, process  # waits: only a mistyped id needs it
+
+        found = process.extract(entry_id, list(self._entry_by_id), scorer=fuzz.ratio, limit=3, score_cutoff=60)
+        return tuple(str(item[0]) for item in found)
+
+
+class _Index:
+    """Inverted indexes over the templates' words and the sites' function names."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        entries = tuple(entries)
+        self.templates = [
+            IndexedTemplate(entry, Template.parse(text)) for entry in entries for text in entry.templates
+        ]
+        count = Counter(word for item in self.templates for word in item.template.words)
+        self.weight = {word: log(1 + len(self.templates) / seen) for word, seen in count.items()}
+        self.by_anchor: dict[str, list[IndexedTemplate]] = defaultdict(list)
+        self.by_word: dict[str, list[int]] = defaultdict(list)
+        for number, item in enumerate(self.templates):
+            self.by_anchor[self._rarest(item.template)].append(item)
+            for word in item.template.words:
+                self.by_word[word].append(number)
+        self.sites: dict[str, list[tuple[Entry, Site]]] = defaultdict(list)
+        for entry in entries:
+            for site in entry.sites:
+                self.sites[site.function].append((entry, site))
+
+    def _rarest(self, template: Template) -> str:
+        return max(template.words, key=lambda word: (self.weight[word], len(word), word), default="")
+
+    def exact(self, words: frozenset[str]) -> tuple[IndexedTemplate, ...]:
+        anchored = (item for word in words & self.by_anchor.keys() for item in self.by_anchor[word])
+        return tuple(item for item in anchored if item.template.words <= words)
+
+    def similar(self, words: frozenset[str]) -> tuple[IndexedTemplate, ...]:
+        shared: Counter[int] = Counter()
+        for word in words & self.by_word.keys():
+            for number in self.by_word[word]:
+                shared[number] += self.weight[word]  # type: ignore[assignment]  # Counter of floats
+        close = (
+            (weight / sum(self.weight[word] for word in self.templates[number].template.words), number)
+            for number, weight in shared.most_common(4 * _MAX_FUZZY_CANDIDATES)
+        )
+        best = sorted((item for item in close if item[0] >= _MIN_SHARED), reverse=True)[:_MAX_FUZZY_CANDIDATES]
+        return tuple(self.templates[number] for _, number in best)
+
+    def at(self, raised: Raised) -> Iterator[tuple[Entry, Site]]:
+        """Sites in the innermost SGLang frame, and in the innermost frame at all (for third parties)."""
+        innermost = raised.frames[-1:]
+        ours = raised.sglang_frame
+        for frame in dict.fromkeys((*([ours] if ours else []), *innermost)):
+            for entry, site in self.sites.get(frame.function, ()):
+                if fnmatchcase(frame.module, site.module):
+                    yield entry, site
+
+
+def _relevance(entry: Entry, wanted: Iterable[str]) -> float:
+    fields = (
+        (4.0, entry.id.replace("-", " ") + " " + entry.title),
+        (2.0, " ".join(entry.templates)),
+        (1.0, " ".join((entry.meaning, entry.trigger, *entry.situations, *entry.upstream))),
+    )
+    texts = [(weight, text.lower()) for weight, text in fields]
+    scores = [sum(weight for weight, text in texts if word in text) for word in wanted]
+    return sum(scores) if scores and all(scores) else 0.0
+
+
+@cache
+def bundled_knowledge() -> Knowledge:
+    """Return the knowledge that ships with the package, loaded on first use."""
+    from importlib_resources import files  # waits: import sgl_explain must cost nothing
+
+    text = (files("sgl_explain") / "data" / BUNDLED).read_text(encoding="utf-8")
+    return Knowledge(_entries_in_lines(text, BUNDLED))
+
+
+def read_entries(path: Path) -> tuple[Entry, ...]:
+    """Read entries from a TOML file, a JSON Lines file, or all TOML files below a folder.
+
+    ``remedies.toml`` beside the entries (or beside their ``entries`` folder) provides the shared fixes. Raises
+    KnowledgeError with every problem of every file.
+    """
+    if not path.exists():
+        raise KnowledgeError([f"{path}: no such file or folder"])
+    if path.suffix == ".jsonl":
+        return tuple(_entries_in_lines(path.read_text(encoding="utf-8"), path.name))
+    root = path if path.is_dir() else path.parent
+    files = sorted(file for file in path.rglob("*.toml") if file.name not in _NOT_ENTRIES) if path.is_dir() else [path]
+    return _entries_in_toml(files, root, read_remedies(root))
+
+
+_NOT_ENTRIES: Final = ("remedies.toml", "retired.toml")
+
+
+def read_remedies(root: Path) -> dict[str, EntryFix]:
+    """Read the shared fixes that stand in, or beside, a folder of entries."""
+    file = next((at for at in (root / "remedies.toml", root.parent / "remedies.toml") if at.exists()), None)
+    tables = read_toml(file) if file else {}
+    return {name: fix_from(name, _table(data), "remedies.toml") for name, data in tables.items()}
+
+
+def _entries_in_lines(text: str, source: str) -> Iterator[Entry]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        data = json.loads(line)
+        yield entry_from(data.pop("id", ""), data, f"{source}:{number}")
+
+
+def _entries_in_toml(files: Iterable[Path], root: Path, remedies: Mapping[str, EntryFix]) -> tuple[Entry, ...]:
+    entries: dict[str, Entry] = {}
+    problems: list[str] = []
+    for file in files:
+        place = file.relative_to(root).as_posix()
+        for entry_id, data in read_toml(file).items():
+            try:
+                if entry_id in entries:
+                    raise KnowledgeError([f"{place}: {entry_id}: the id is used twice"])
+                entries[entry_id] = _checked(entry_from(entry_id, _table(data), place), remedies, place)
+            except KnowledgeError as error:
+                problems.extend(error.problems)
+    if problems:
+        raise KnowledgeError(problems)
+    return tuple(entries[entry_id] for entry_id in sorted(entries))
+
+
+def _checked(entry: Entry, remedies: Mapping[str, EntryFix], place: str) -> Entry:
+    """Put shared fixes in place, and make sure that the templates can be read."""
+    from dataclasses import replace
+
+    problems = [f"{place}: {entry.id}: {_template_problem(text)}" for text in entry.templates if _template_problem(text)]
+    problems += [
+        f"{place}: {entry.id}: no remedy is called {fix.remedy!r}; remedies.toml has {', '.join(remedies) or 'none'}"
+        for fix in entry.fixes
+        if fix.remedy and fix.remedy not in remedies
+    ]
+    if problems:
+        raise KnowledgeError(problems)
+    fixes = tuple(replace(remedies[fix.remedy], when=fix.when) if fix.remedy else fix for fix in entry.fixes)
+    return replace(entry, fixes=fixes)
+
+
+def _template_problem(text: str) -> str:
+    try:
+        Template.parse(text)
+    except TemplateError as error:
+        return str(error)
+    return ""
+
+
+def read_toml(file: Path) -> dict[str, object]:
+    """Read a TOML file; raises KnowledgeError naming the file and the place in it."""
+    try:
+        import tomllib  # waits: only authors and `extend` read TOML
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise KnowledgeError([f"{file.name}: {error}"]) from None
+
+
+def _table(data: object) -> Mapping[str, object]:
+    return data if isinstance(data, Mapping) else {"": data}

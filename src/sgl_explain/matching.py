@@ -1,0 +1,248 @@
+"""Matching: which entry, if any, accounts for a failure, and how sure that is.
+
+A template that matches is first; `rapidfuzz.fuzz.ratio` on the literals is the fallback for wording that drifted
+between releases; a raise site is evidence as strong as the text, and the only one for asserts without a message.
+Where two unrelated entries fit about equally well, none is chosen.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Final, Literal
+
+from sgl_explain.entry import Entry, Site
+from sgl_explain.evidence import Evidence, Raised
+from sgl_explain.knowledge import IndexedTemplate, Knowledge
+
+Confidence = Literal["exact", "probable", "similar"]
+
+# A template this specific (letters and digits of its literals, words) speaks for itself, whatever surrounds it.
+_STRONG_WEIGHT: Final = 16
+_STRONG_WORDS: Final = 3
+# An exception of another type may carry the same text only if the text is long.
+_FOREIGN_TYPE_WEIGHT: Final = 40
+# A server's reply outside any SGLang process is believed only if its text is unmistakable.
+_REPLY_WEIGHT: Final = 20
+
+# Of fuzz.ratio, 0 to 100: shown as probable, mentioned as similar, and the lead over the runner-up that it takes.
+_PROBABLE_RATIO: Final = 86.0
+_SIMILAR_RATIO: Final = 62.0
+_MARGIN: Final = 6.0
+_MIN_FUZZY_WORDS: Final = 4
+_FUZZY_CHARS: Final = 600
+_LINE_RATIO: Final = 80.0
+
+
+class _Fit(IntEnum):
+    """How the exception's type fits the entry."""
+
+    NO = 0
+    UNKNOWN = 1
+    YES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An entry that accounts for one link of a failure.
+
+    ``score`` orders verdicts of the same confidence; ``margin`` is its lead over the best unrelated entry, in the
+    same unit, infinite when there is none.
+    """
+
+    entry: Entry
+    raised: Raised
+    depth: int
+    confidence: Confidence
+    score: float
+    captures: Mapping[str, str]
+    reasons: tuple[str, ...]
+    margin: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict for a failure, if there is one, and the nearest entries where there is none or only a likeness."""
+
+    verdict: Verdict | None
+    nearest: tuple[Verdict, ...] = ()
+    wrapped_by: tuple[Verdict, ...] = ()
+
+
+def judge(evidence: Evidence, knowledge: Knowledge) -> Judgement:
+    """Return the verdict that accounts best for a failure.
+
+    Every link is judged; a link that only reports another failure (`Entry.wrapper`) yields to any that does not,
+    and among equally sure ones the root cause wins. The verdict is ``similar``, or None, where nothing is sure.
+    """
+    best = [_best_for_link(link, depth, evidence, knowledge) for depth, link in enumerate(evidence.raised)]
+    verdicts = [verdict for verdict in best if verdict is not None]
+    sure = [verdict for verdict in verdicts if verdict.confidence != "similar"]
+    if not sure:
+        nearest = tuple(sorted(_nearest(evidence, knowledge), key=lambda verdict: -verdict.score)[:3])
+        return Judgement(nearest[0] if nearest else None, nearest)
+    chosen = max(sure, key=_precedence)
+    wrappers = tuple(verdict for verdict in sure if verdict.entry.wrapper and verdict.entry is not chosen.entry)
+    return Judgement(chosen, (), wrappers)
+
+
+def _precedence(verdict: Verdict) -> tuple[bool, bool, int, float]:
+    return (not verdict.entry.wrapper, verdict.confidence == "exact", verdict.depth, verdict.score)
+
+
+def _best_for_link(link: Raised, depth: int, evidence: Evidence, knowledge: Knowledge) -> Verdict | None:
+    fits = [verdict for verdict in _judged(link, depth, knowledge) if _may_speak(verdict, evidence)]
+    speaking = [verdict for verdict in fits if not verdict.entry.wrapper] or fits
+    ranked = sorted(speaking, key=lambda verdict: (verdict.confidence == "exact", verdict.score), reverse=True)
+    return _with_margin(ranked) if ranked else None
+
+
+def _with_margin(ranked: list[Verdict]) -> Verdict | None:
+    """Return the first, unless another entry fits about as well and the two are not told apart."""
+    best = ranked[0]
+    rivals = [other for other in ranked[1:] if other.entry.id != best.entry.id]
+    rival = next((other for other in rivals if not _are_related(best.entry, other.entry)), None)
+    if rival is None:
+        return best
+    if rival.confidence == best.confidence and best.score - rival.score < 1:
+        return None
+    return replace(best, margin=best.score - rival.score)
+
+
+def _are_related(one: Entry, other: Entry) -> bool:
+    return other.id in one.related or one.id in other.related
+
+
+def _may_speak(verdict: Verdict, evidence: Evidence) -> bool:
+    """Errors outside SGLang are left alone; a server's reply is believed when its text is unmistakable."""
+    if evidence.involves_sglang:
+        return True
+    is_reply = not verdict.raised.types and not verdict.entry.is_third_party
+    return is_reply and verdict.confidence == "exact" and verdict.score >= _REPLY_WEIGHT
+
+
+def _judged(link: Raised, depth: int, knowledge: Knowledge) -> Iterator[Verdict]:
+    for item in knowledge.templates_for(link.message):
+        if verdict := _by_template(item, link, depth):
+            yield verdict
+    for entry, site in knowledge.entries_at(link):
+        if verdict := _by_site(entry, site, link, depth):
+            yield verdict
+    yield from _by_likeness(link, depth, knowledge)
+
+
+def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | None:
+    found = item.template.match(link.message)
+    if found is None:
+        return None
+    fit, template = _type_fit(item.entry, link), item.template
+    at_home = _is_raised_by(item.entry, link)
+    is_whole = not link.message[: found.start].strip() and not link.message[found.end :].strip(" .\n")
+    is_strong = template.weight >= _STRONG_WEIGHT and len(template.words) >= _STRONG_WORDS
+    if fit is _Fit.NO and template.weight < _FOREIGN_TYPE_WEIGHT:
+        return None
+    if not (is_strong or is_whole or at_home):
+        return None
+    is_exact = fit is not _Fit.NO and (is_strong or at_home or (is_whole and fit is _Fit.YES))
+    reasons = ("its text is this template", *(["it was raised there"] if at_home else []))
+    score = template.weight + 30 * at_home + 5 * is_whole + fit
+    return Verdict(item.entry, link, depth, "exact" if is_exact else "probable", score, found.values, reasons)
+
+
+def _by_site(entry: Entry, site: Site, link: Raised, depth: int) -> Verdict | None:
+    if _type_fit(entry, link) is not _Fit.YES:
+        return None
+    likeness = _line_likeness(site.line, link) if site.line else 100.0
+    if likeness < _LINE_RATIO:
+        return None
+    confidence: Confidence = "exact" if likeness == 100 else "probable"
+    score = 20 + (60 if site.line else 0) + likeness / 100
+    captures = {"message": link.message.partition("\n")[0]}
+    reasons = (f"it was raised in {site.upstream}" + (" by that line" if site.line else ""),)
+    return Verdict(entry, link, depth, confidence, score, captures, reasons)
+
+
+def _line_likeness(line: str, link: Raised) -> float:
+    """How like the site's line one of the two innermost telling lines is; blanks do not count."""
+    from rapidfuzz import fuzz  # waits: import sgl_explain must cost nothing
+
+    frame = link.sglang_frame
+    lines = {item.line for item in (*link.frames[-1:], *([frame] if frame else [])) if item.line}
+    wanted = "".join(line.split())
+    return max((fuzz.ratio(wanted, "".join(text.split())) for text in lines), default=0.0)
+
+
+def _by_likeness(link: Raised, depth: int, knowledge: Knowledge) -> Iterator[Verdict]:
+    """Probable verdicts from wording that drifted: alike enough, by a clear lead."""
+    alike = [verdict for verdict in _alike(link, depth, knowledge) if verdict.score >= _PROBABLE_RATIO]
+    if not alike:
+        return
+    best = alike[0]
+    others = (item for item in alike[1:] if item.entry.id != best.entry.id)
+    rival = next((item for item in others if not _are_related(best.entry, item.entry)), None)
+    if rival is None or best.score - rival.score >= _MARGIN:
+        # below every match of a template: the score of those starts at the weight of their literals
+        yield replace(best, confidence="probable", score=best.score / 100)
+
+
+def _nearest(evidence: Evidence, knowledge: Knowledge) -> Iterator[Verdict]:
+    """The most alike entry of every link, and its runners-up; only for a person who asked."""
+    if not evidence.involves_sglang:
+        return
+    seen: set[str] = set()
+    for depth, link in enumerate(evidence.raised):
+        for verdict in _alike(link, depth, knowledge):
+            if verdict.entry.id not in seen and verdict.score >= _SIMILAR_RATIO:
+                seen.add(verdict.entry.id)
+                yield verdict
+
+
+def _alike(link: Raised, depth: int, knowledge: Knowledge) -> list[Verdict]:
+    message = _without_values(link.message[:_FUZZY_CHARS])
+    found = (
+        Verdict(item.entry, link, depth, "similar", ratio, {}, (f"its wording is {ratio:.0f} % alike",))
+        for item in knowledge.templates_like(link.message[:_FUZZY_CHARS])
+        if _type_fit(item.entry, link) is not _Fit.NO
+        and len(item.template.words) >= _MIN_FUZZY_WORDS
+        and (ratio := _ratio(message, item)) >= _SIMILAR_RATIO
+    )
+    return sorted(found, key=lambda verdict: -verdict.score)
+
+
+def _ratio(message: str, item: IndexedTemplate) -> float:
+    from rapidfuzz import fuzz  # waits: import sgl_explain must cost nothing
+
+    literals = _without_values(item.template.literals)
+    return fuzz.ratio(message[: 2 * len(literals)], literals)
+
+
+_VALUES: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\b\d[\d.,]*\b|\s+")
+
+
+def _without_values(text: str) -> str:
+    """The text as templates see it: no numbers, no quoted values, blanks folded, one case."""
+    return _VALUES.sub(" ", text).lower().strip()
+
+
+def _is_raised_by(entry: Entry, link: Raised) -> bool:
+    """Whether the raise lies in a function the entry names."""
+    frame = link.sglang_frame or (link.frames[-1] if link.frames else None)
+    return frame is not None and any(
+        Site(upstream).module == frame.module and Site(upstream).function == frame.function
+        for upstream in entry.upstream
+    )
+
+
+def _type_fit(entry: Entry, link: Raised) -> _Fit:
+    if not link.types or not entry.raises:
+        return _Fit.UNKNOWN
+    known = set(link.types) | {_bare(name) for name in link.types}
+    return _Fit.YES if _any_in(entry.raises, known) else _Fit.NO
+
+
+def _any_in(raises: Iterable[str], known: set[str]) -> bool:
+    return any(name in known or _bare(name) in known for name in raises)
+
+
+def _bare(name: str) -> str:
+    return name.rpartition(".")[2]

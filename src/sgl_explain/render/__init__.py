@@ -1,0 +1,1 @@
+"""Forms an explanation can take: one file a form; none knows another."""

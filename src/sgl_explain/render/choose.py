@@ -1,0 +1,35 @@
+"""Printing an explanation in the form that a stream can take."""
+
+import os
+from typing import TextIO
+
+from sgl_explain.explanation import Explanation
+
+
+def print_explanation(explanation: Explanation, stream: TextIO, *, full: bool = False) -> None:
+    """Print to a stream: in colour on a terminal or where FORCE_COLOR asks for it, plain text elsewhere.
+
+    The text is written in one piece, so that lines of other processes do not come between.
+    """
+    stream.write(_text(explanation, stream, full) + "\n")
+    stream.flush()
+
+
+def _text(explanation: Explanation, stream: TextIO, full: bool) -> str:
+    if wants_colour(stream):
+        from sgl_explain.render.terminal import coloured  # waits: only terminals need rich
+
+        return coloured(explanation, stream, full=full)
+    from sgl_explain.render.plain import full_text, short_text
+
+    return full_text(explanation) if full else short_text(explanation)
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Tell whether a stream takes the terminal form.
+
+    https://no-color.org and https://force-color.org: a value that is not empty counts; TERM=dumb is plain.
+    """
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()

@@ -1,0 +1,76 @@
+"""The terminal form: the plain text's words in colour, wrapped to the window, reports as links. The only rich user."""
+
+from collections.abc import Iterable
+from io import StringIO
+from typing import TYPE_CHECKING, Final, TextIO
+
+from sgl_explain.explanation import Explanation
+from sgl_explain.render.layout import Block, full_form, report_url, short_form
+from sgl_explain.render.plain import LABEL_WIDTH, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+_STYLES: Final = {
+    "title": "bold yellow", "text": "", "fix": "bold green", "code": "cyan", "hint": "dim", "reports": "",
+}  # fmt: skip
+_LABEL_STYLE: Final = "bold"
+_MAX_WIDTH: Final = 100
+
+
+def coloured(explanation: Explanation, stream: TextIO, *, full: bool = False) -> str:
+    """Return the explanation with the escapes that the stream's terminal understands, for its width."""
+    blocks = full_form(explanation) if full else short_form(explanation)
+    return _rendered(blocks, stream)
+
+
+def _rendered(blocks: Iterable[Block], stream: TextIO) -> str:
+    from rich.console import Console  # waits: only terminals need it
+
+    seen = Console(file=stream)
+    console = Console(
+        file=StringIO(), width=min(seen.width, _MAX_WIDTH), force_terminal=True, highlight=False, markup=False,
+        emoji=False, color_system=seen.color_system or "standard",  # type: ignore[arg-type]  # rich's own names
+        legacy_windows=False,
+    )  # fmt: skip
+    with console.capture() as captured:
+        for block in blocks:
+            _print_block(console, block)
+    return captured.get().rstrip("\n")
+
+
+def _print_block(console: "Console", block: Block) -> None:
+    from rich.text import Text
+
+    style, text = _STYLES[block.role], printable(block.text)
+    if block.role == "title":
+        console.print(Text(text, style))
+    elif block.role == "code":
+        if block.label:
+            console.print(Text(f"  {block.label}:", _LABEL_STYLE))
+        for line in text.splitlines():
+            console.print(Text(" " * LABEL_WIDTH + line, style), soft_wrap=True)
+    else:
+        console.print(_labelled(block, _linked(block) if block.role == "reports" else Text(text, style)))
+
+
+def _labelled(block: Block, body: "RenderableType") -> "RenderableType":
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    if not block.label:
+        return Padding(body, (0, 0, 0, 2))
+    grid = Table.grid(padding=0)
+    grid.add_column(width=LABEL_WIDTH)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(f"  {block.label}:", _LABEL_STYLE), body)
+    return grid
+
+
+def _linked(block: Block) -> "Text":
+    from rich.text import Text
+
+    links = [Text(report, f"link {report_url(report)}" if report_url(report) else "") for report in block.items]
+    return Text(", ").join(links)

@@ -1,0 +1,101 @@
+"""Filling an entry's texts with a failure's values, and deciding the conditions they carry."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from sgl_explain.entry import template_of
+from sgl_explain.evidence import Context
+from sgl_explain.release import in_range
+from sgl_explain.template import Template
+
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(`{-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What conditions are decided by: the captured values and the failure's context."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    context: Context = field(default_factory=Context)
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with its values; sentences whose values are not known are left out.
+
+    White space is folded; paragraphs stay apart by one empty line.
+    """
+    paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
+    told = (_told_sentences(paragraph, values) for paragraph in paragraphs)
+    return "\n\n".join(paragraph for paragraph in told if paragraph)
+
+
+def filled_code(text: str, values: Mapping[str, str]) -> str | None:
+    """Return code or a command with its values, line breaks kept; None where a value is not known."""
+    template = template_of(text.strip("\n"))
+    return template.fill(values) if template.names <= values.keys() else None
+
+
+def holds(when: Mapping[str, str], circumstances: Circumstances) -> bool | None:
+    """Tell whether a condition holds; None when what is known does not decide it."""
+    verdicts = [_one_holds(key, wanted, circumstances) for key, wanted in when.items()]
+    if False in verdicts:
+        return False
+    return None if None in verdicts else True
+
+
+def condition_text(when: Mapping[str, str], circumstances: Circumstances) -> str:
+    """Return the undecided part of a condition in words: ``sglang >=0.5.20; phase: load``."""
+    undecided = {key: wanted for key, wanted in when.items() if _one_holds(key, wanted, circumstances) is None}
+    return "; ".join(_in_words(key, wanted) for key, wanted in undecided.items())
+
+
+def _one_holds(key: str, wanted: str, circumstances: Circumstances) -> bool | None:
+    match key:
+        case "release":
+            return in_range(circumstances.context.release, wanted)
+        case "phase":
+            phase = circumstances.context.phase
+            return None if phase is None else phase in _alternatives(wanted)
+        case _:
+            value = circumstances.values.get(key)
+            return None if value is None else re.search(wanted, value) is not None
+
+
+def _alternatives(wanted: str) -> Iterable[str]:
+    return (part.strip() for part in wanted.split("|"))
+
+
+_PHASE_WORDS: Final = {
+    "arguments": "while the arguments are checked",
+    "load": "while the weights load",
+    "kv_pool": "while the KV pool is allocated",
+    "graph_capture": "during graph capture",
+    "prefill": "during prefill",
+    "decode": "during decode",
+    "request": "while a request is handled",
+    "client": "at the client",
+}
+
+
+def _in_words(key: str, wanted: str) -> str:
+    match key:
+        case "release":
+            return f"sglang {wanted}"
+        case "phase":
+            return " or ".join(_PHASE_WORDS.get(phase, phase) for phase in _alternatives(wanted))
+        case _:
+            return f"{key}: {wanted}"
+
+
+def _told_sentences(paragraph: str, values: Mapping[str, str]) -> str:
+    whole = template_of(paragraph)
+    if whole.names <= values.keys():
+        return _fill(whole, values)
+    templates = (template_of(sentence) for sentence in _SENTENCE_END.split(paragraph))
+    return " ".join(_fill(template, values) for template in templates if template.names <= values.keys())
+
+
+def _fill(template: Template, values: Mapping[str, str]) -> str:
+    return template.fill(values)
