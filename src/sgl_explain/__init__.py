@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sgl_explain.integrations.installation import uninstall as uninstall
     from sgl_explain.integrations.ipython import load_ipython_extension as load_ipython_extension
     from sgl_explain.integrations.ipython import unload_ipython_extension as unload_ipython_extension
-    from sgl_explain.knowledge import bundled_knowledge as knowledge
+    from sgl_explain.knowledge_base import bundled_knowledge as knowledge
 
 __version__ = "0.1.0"
 
@@ -22,7 +22,7 @@ _HOME: Final = {
     "Explanation": ("sgl_explain.explanation", "Explanation"),
     "diagnose": ("sgl_explain.explanation", "diagnose"),
     "scan": ("sgl_explain.explanation", "scan"),
-    "knowledge": ("sgl_explain.knowledge", "bundled_knowledge"),
+    "knowledge": ("sgl_explain.knowledge_base", "bundled_knowledge"),
     "explain": ("sgl_explain.integrations.explain", "explain"),
     "install": ("sgl_explain.integrations.installation", "install"),
     "uninstall": ("sgl_explain.integrations.installation", "uninstall"),

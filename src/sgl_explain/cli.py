@@ -7,11 +7,18 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from sgl_explain import __version__
+from sgl_explain.entry import Entry
 from sgl_explain.errors import UnknownEntryError
+from sgl_explain.explanation import Explanation, diagnose, explanation_of, nearest_to, scan
+from sgl_explain.knowledge_base import bundled_knowledge
+from sgl_explain.render.choose import print_explanation
+from sgl_explain.render.record import json_line, record
 
 EXPLAINED: Final = 0
 NOTHING: Final = 1
@@ -56,8 +63,6 @@ def _explain_message(arguments: argparse.Namespace) -> int:
         return BAD_USAGE
     if len(text) > _LONG_TEXT_CHARS:
         return _tell_scan(text.splitlines(), arguments.json, "")
-    from sgl_explain.explanation import diagnose, nearest_to
-    from sgl_explain.knowledge import bundled_knowledge
 
     explanation = diagnose(text)
     _tell(explanation or nearest_to(text, bundled_knowledge()), arguments.json)
@@ -89,9 +94,6 @@ def _scan(arguments: argparse.Namespace) -> int:
 
 
 def _tell_scan(lines: Iterable[str], as_json: bool, name: str) -> int:
-    from sgl_explain.explanation import scan
-    from sgl_explain.render.record import record
-
     explanations = scan(lines)
     if as_json:
         found = 0
@@ -103,44 +105,49 @@ def _tell_scan(lines: Iterable[str], as_json: bool, name: str) -> int:
     return _tell_story(explanations, name)
 
 
-def _tell_story(explanations: Iterator[Any], name: str) -> int:
-    """Print each distinct failure once, as it comes; reports of other failures only where nothing else was found."""
-    times: dict[tuple[object, ...], int] = {}
-    wrappers: dict[str, Any] = {}
+def _tell_story(explanations: Iterable[Explanation], name: str) -> int:
+    """Print each distinct failure once, as it comes; what only reports or accompanies one stands in a last line."""
     if name:
         print(f"== {name}")
+    failures: Counter[tuple[object, ...]] = Counter()
+    aside: dict[str | None, Explanation] = {}
     for explanation in explanations:
-        if explanation.is_wrapper:
-            wrappers.setdefault(explanation.id, explanation)
+        if explanation.is_wrapper or explanation.is_harmless:
+            aside.setdefault(explanation.id, explanation)
             continue
         key = (explanation.id, *sorted(explanation.captures.items()))
-        times[key] = times.get(key, 0) + 1
-        if times[key] == 1:
-            _tell(explanation, as_json=False)
-            print()
-    if not times:
-        for explanation in wrappers.values():
-            _tell(explanation, as_json=False)
-            print()
-    _tell_rest(times, wrappers)
-    return EXPLAINED if times or wrappers else NOTHING
+        failures[key] += 1
+        if failures[key] == 1:
+            _tell_one_of_many(explanation)
+    if not failures:
+        for explanation in aside.values():
+            _tell_one_of_many(explanation)
+    _tell_rest(failures, aside)
+    return EXPLAINED if failures or aside else NOTHING
 
 
-def _tell_rest(times: dict[tuple[object, ...], int], wrappers: dict[str, Any]) -> None:
-    repeated = sum(count - 1 for count in times.values())
-    if repeated:
-        print(f"{repeated} more of the same failures in this log.")
-    if times and wrappers:
-        told = "; ".join(f"{item.title} (line {item.line})" for item in wrappers.values())
-        print(f"Consequences, not causes: {told}.")
-    if not times and not wrappers:
+def _tell_one_of_many(explanation: Explanation) -> None:
+    _tell(explanation, as_json=False)
+    print()
+
+
+def _tell_rest(failures: Counter[tuple[object, ...]], aside: dict[str | None, Explanation]) -> None:
+    if not failures and not aside:
         print("Nothing in this log is explained by the knowledge base.")
+        return
+    if repeated := failures.total() - len(failures):
+        print(f"{repeated} more of the same in this log.")
+    wrappers = [item for item in aside.values() if item.is_wrapper]
+    for label, items in (
+        ("Consequences, not causes", wrappers),
+        ("Usually harmless", [item for item in aside.values() if not item.is_wrapper]),
+    ):
+        if failures and items:
+            told = "; ".join(f"{item.title} (line {item.line}, {item.id})" for item in items)
+            print("\n".join(textwrap.wrap(f"{label}: {told}.", 80, break_on_hyphens=False)))
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from sgl_explain.explanation import explanation_of
-    from sgl_explain.knowledge import bundled_knowledge
-
     try:
         entry = bundled_knowledge().get(arguments.id)
     except UnknownEntryError as error:
@@ -151,32 +158,22 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _search(arguments: argparse.Namespace) -> int:
-    from sgl_explain.knowledge import bundled_knowledge
-
     found = bundled_knowledge().search(" ".join(arguments.words))
     return _tell_list(found, arguments.json)
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from sgl_explain.knowledge import bundled_knowledge
-
     return _tell_list(bundled_knowledge(), arguments.json)
 
 
-def _tell_list(entries: Iterable[Any], as_json: bool) -> int:
-    from sgl_explain.explanation import explanation_of
-    from sgl_explain.render.record import json_line
-
+def _tell_list(entries: Iterable[Entry], as_json: bool) -> int:
     found = 0
     for found, entry in enumerate(entries, start=1):  # noqa: B007 - counts
         print(json_line(explanation_of(entry)) if as_json else f"{entry.id}\n    {entry.title}")
     return EXPLAINED if found else NOTHING
 
 
-def _tell(explanation: Any, as_json: bool, *, full: bool = False) -> None:
-    from sgl_explain.render.choose import print_explanation
-    from sgl_explain.render.record import json_line
-
+def _tell(explanation: Explanation, as_json: bool, *, full: bool = False) -> None:
     if as_json:
         print(json_line(explanation))
     else:

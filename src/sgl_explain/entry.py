@@ -5,7 +5,7 @@ entry, or SGLang's source, belong to ``authoring.check``. CONTRIBUTING.md descri
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, asdict, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
@@ -130,6 +130,7 @@ class Entry:
     live: tuple[LiveCase, ...] = ()
     phase: str = ""
     wrapper: bool = False
+    harmless: bool = False
 
     @property
     def is_third_party(self) -> bool:
@@ -160,7 +161,8 @@ def fix_from(name: str, data: Mapping[str, object], source: str = "") -> EntryFi
 
 def entry_to_dict(entry: Entry) -> dict[str, Any]:
     """Return the entry as plain data without empty fields: what `entry_from` reads back."""
-    return {name: _without_empty(value) for name, value in asdict(entry).items() if value not in ((), {}, "", False)}
+    data: dict[str, Any] = _plain(entry)
+    return data
 
 
 def template_of(text: str) -> Template:
@@ -176,6 +178,10 @@ def _shape_of(cls: type[Any]) -> tuple[dict[str, Any], dict[str, Field[Any]]]:
     return get_type_hints(cls), {item.name: item for item in fields(cls)}
 
 
+def _is_required(item: Field[Any]) -> bool:
+    return item.default is MISSING and item.default_factory is MISSING
+
+
 class _Reader:
     """Turns plain data into the dataclasses above, collecting problems with their place."""
 
@@ -185,14 +191,11 @@ class _Reader:
 
     def record(self, cls: type[_T], data: Mapping[str, object], where: str) -> _T | None:
         """Build one dataclass; None (and problems) when a required field is missing or wrong."""
-        hints, known = _shape_of(cls)
+        hints, known = _shape_of(cls)  # type: ignore[arg-type]  # a class is hashable
         for key in data:
             if key not in known:
                 self.problem(where, key, f"unknown key; known are {', '.join(known)}")
-        missing = [
-            name for name, item in known.items()
-            if name not in data and item.default is MISSING and item.default_factory is MISSING
-        ]  # fmt: skip
+        missing = [name for name, item in known.items() if name not in data and _is_required(item)]
         for name in missing:
             self.problem(where, name, "is missing")
         values = {key: self.value(hints[key], data[key], f"{where}{key}") for key in known if key in data}
@@ -226,11 +229,9 @@ def _expected(hint: Any) -> str:
             return {"str": "a text", "bool": "true or false"}.get(getattr(hint, "__name__", ""), "a table")
 
 
-def _without_empty(value: object) -> object:
-    match value:
-        case dict():
-            return {key: _without_empty(item) for key, item in value.items() if item not in ((), {}, "", False)}
-        case tuple() | list():
-            return [_without_empty(item) for item in value]
-        case _:
-            return value
+def _plain(value: Any) -> Any:
+    """Dataclasses as tables, without the fields that stand at their default."""
+    if is_dataclass(value):
+        told = {item.name: getattr(value, item.name) for item in fields(value)}
+        return {item.name: _plain(told[item.name]) for item in fields(value) if told[item.name] or _is_required(item)}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

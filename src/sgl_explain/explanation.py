@@ -12,7 +12,7 @@ from sgl_explain.entry import Entry, EntryFix, Example, Prevention
 from sgl_explain.environment import current_context, phase_of
 from sgl_explain.evidence import MAX_MESSAGE_CHARS, Context, Evidence, Raised, evidence_from
 from sgl_explain.http_body import messages_in_body
-from sgl_explain.knowledge import Knowledge, bundled_knowledge
+from sgl_explain.knowledge_base import Knowledge, bundled_knowledge
 from sgl_explain.log_stream import Incident, incidents
 from sgl_explain.matching import Confidence, Judgement, Verdict, judge
 from sgl_explain.redact import redacted
@@ -89,6 +89,7 @@ class Explanation:
     nearest: tuple[Nearest, ...] = ()
     wrapped_by: tuple[str, ...] = ()
     is_wrapper: bool = False
+    is_harmless: bool = False
     phase: str | None = None
     rank: str | None = None
     release: str | None = None
@@ -193,9 +194,9 @@ def _deliberate(incident: Incident) -> Evidence:
     return incident.evidence.within(replace(incident.evidence.context, deliberate=True))
 
 
-def _surest_first(explanation: Explanation) -> tuple[bool, bool, bool]:
+def _surest_first(explanation: Explanation) -> tuple[bool, bool, bool, bool]:
     is_bare_message = not explanation.exception
-    return (explanation.is_wrapper, explanation.confidence != "exact", is_bare_message)
+    return (explanation.is_harmless, explanation.is_wrapper, explanation.confidence != "exact", is_bare_message)
 
 
 def _names(text: str) -> frozenset[str]:
@@ -229,6 +230,7 @@ def _with_entry(page: Explanation, entry: Entry, circumstances: Circumstances, *
     return replace(
         page,
         is_wrapper=entry.wrapper,
+        is_harmless=entry.harmless,
         meaning=filled(entry.meaning, values),
         causes=_causes(entry, circumstances, list_all),
         fixes=tuple(_fixes(entry, circumstances, list_all)),

@@ -12,9 +12,7 @@ import re
 from typing import Final
 
 _MAX_BODY_CHARS: Final = 64_000
-_BODY: Final = re.compile(
-    r"""\{\s*['"](?:object|error|message|detail|type|id)['"]\s*:.*['"](?:message|error|detail)['"]?.*\}""", re.DOTALL
-)
+_BODY: Final = re.compile(r"""\{\s*['"](?:object|error|message|detail|type|id)['"]\s*:""")
 
 
 def messages_in_body(body: object) -> tuple[str, ...]:
@@ -32,19 +30,19 @@ def messages_in_body(body: object) -> tuple[str, ...]:
 
 def messages_in_text(text: str) -> tuple[str, ...]:
     """Return the error messages of a body that stands in a text: JSON, a Python dict, a ``data:`` line."""
-    found = _BODY.search(text[:_MAX_BODY_CHARS])
-    if found is None:
-        return ()
-    return messages_in_body(_decoded(found[0]))
+    text = text[:_MAX_BODY_CHARS]
+    found = _BODY.search(text)
+    return messages_in_body(_decoded(text[found.start() :])) if found else ()
 
 
 def _decoded(text: str) -> object:
+    """What a text that begins with a JSON object or a Python dict says; None if it is cut or neither."""
     try:
-        return json.loads(text)
+        return json.JSONDecoder().raw_decode(text)[0]
     except ValueError:
         pass
     try:
-        return ast.literal_eval(text)
+        return ast.literal_eval(text[: text.rfind("}") + 1])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
 

@@ -7,8 +7,7 @@ traceback survives. SGLang's prefix: sglang/srt/utils/common.py ``configure_logg
 
 import json
 import re
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 MAX_LINE_CHARS: Final = 64_000
 _MAX_LAYERS: Final = 6
@@ -47,7 +46,7 @@ _EXTRA: Final = re.compile(
     rf"|(?:{_DATE} {_CLOCK})\]?(?: |$)"
     rf"|\[(?:{_PLACE}|{_LOGGER}[.:]\w[\w.:]*)\](?::| -)?(?: |$|(?=\[))"
     rf"|{_PLACE}(?: - | \| |[\]:] ?| |$)"
-    rf"|(?:sglang|uvicorn|ray|transformers|torch|vllm|root|__main__)(?:(?:\.|::)[a-z_]\w*)*(?: - | \| |: ?)"
+    rf"|(?:sglang\w*|uvicorn|ray|transformers|torch|vllm|root|__main__)(?:(?:\.|::)[a-z_]\w*)*(?: - | \| |: ?)"
     rf"|{_LOGGER}(?::\w+)*(?: - | \| )"
     r"|(?:- |\| )"
 )
@@ -56,8 +55,7 @@ _SEVERITIES: Final = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
 _ESCAPED_TRACEBACK: Final = "Traceback (most recent call last):\\n"
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(NamedTuple):
     """What one line says, and what its prefixes say about it.
 
     ``source`` names the writer as far as wrappers tell (compose service, pod, Ray actor, unit, torchrun rank);
@@ -79,44 +77,52 @@ def log_lines(raw: str) -> tuple[LogLine, ...]:
     if unpacked is None:
         return (_without_head(line),)
     first, *others = unpacked.text.split("\n")
-    following = replace(unpacked, level=None, starts_record=False)
-    parts = (replace(unpacked, text=first), *(replace(following, text=other) for other in others))
-    return tuple(_without_head(_without_wrappers(replace(part, text=_as_shown(part.text)))) for part in parts)
+    following = unpacked._replace(level=None, starts_record=False)
+    parts = (unpacked._replace(text=first), *(following._replace(text=other) for other in others))
+    return tuple(_without_head(_without_wrappers(part._replace(text=_as_shown(part.text)))) for part in parts)
+
+
+def is_wrapped(raw: str) -> bool:
+    """Tell whether someone passed the line on and put a prefix before the logger's, such as docker compose."""
+    return _WRAPPER.match(raw) is not None or raw[:1] in ("{", '"', "\ufeff", "\x1b")
 
 
 def _as_shown(text: str) -> str:
-    """The text as a terminal leaves it: without escapes, byte-order mark, and what a carriage return overwrote."""
+    """Return the text as a terminal leaves it: without escapes, byte-order mark, and what a carriage return erased."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
-    text = text.lstrip("\ufeff").rstrip("\r\n")
+    text = text.rstrip("\r\n").lstrip("\ufeff")
     if "\r" in text:
         text = text.rpartition("\r")[2]
-    bar = _PROGRESS_BAR.match(text) if "/s" in text or "s/it" in text else None
+    bar = _PROGRESS_BAR.match(text) if "it/s" in text or "s/it" in text else None
     return text[bar.end() :] if bar else text
 
 
 def _without_wrappers(line: LogLine) -> LogLine:
-    """The line without the prefixes of those who passed it on; their names become its source."""
-    text, names, rank = line.text, [line.source] if line.source else [], line.rank
+    """Return the line without the prefixes of those who passed it on; their names become its source."""
+    found = _WRAPPER.match(line.text)
+    if found is None:
+        return line
+    end, names, rank = 0, [line.source] if line.source else [], line.rank
     for _ in range(_MAX_LAYERS):
-        found = _WRAPPER.match(text)
         if found is None:
             break
-        text = text[found.end() :]
+        end = found.end()
         names += [found[found.lastgroup].strip()] if found.lastgroup else []
         rank = found["process"] or rank
-    if names and "[repeated " in text:
-        text = _RAY_REPEAT.sub("", text)
-    return replace(line, text=text, source=" ".join(names), rank=rank) if text is not line.text else line
+        found = _WRAPPER.match(line.text, end)
+    text = line.text[end:]
+    text = _RAY_REPEAT.sub("", text) if "[repeated " in text else text
+    return line._replace(text=text, source=" ".join(names), rank=rank)
 
 
 def _unpacked(line: LogLine) -> LogLine | None:
-    """The line that a JSON record, a JSON string or an escaped traceback holds; None if it is none of these."""
+    """Return the line that a JSON record, a JSON string or an escaped traceback holds; None if it is none of these."""
     text = line.text
     if text[:1] in ("{", '"') and text.rstrip()[-1:] in ("}", '"') and len(text) > 1:
         return _from_json(line)
     if _ESCAPED_TRACEBACK in text:
-        return replace(line, text=text.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'"))
+        return line._replace(text=text.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'"))
     return None
 
 
@@ -126,12 +132,12 @@ def _from_json(line: LogLine) -> LogLine | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(value, str):
-        return replace(line, text=value.rstrip("\r\n"))
+        return line._replace(text=value.rstrip("\r\n"))
     return _from_record(line, value) if isinstance(value, dict) else None
 
 
 def _from_record(line: LogLine, record: dict[str, object]) -> LogLine | None:
-    """The message of a structured log record, its traceback behind it; error bodies of HTTP are left as they are."""
+    """Return the message of a structured log record, its traceback behind it; HTTP error bodies stay as they are."""
     if record.get("object") == "error" or "error" in record or {"type", "code"} <= record.keys():
         return None
     texts = [value for key in _TEXT_KEYS if isinstance(value := record.get(key), str)]
@@ -139,29 +145,23 @@ def _from_record(line: LogLine, record: dict[str, object]) -> LogLine | None:
         return None
     level = record.get("level", record.get("levelname", record.get("severity")))
     named = level.upper() if isinstance(level, str) else None
-    return replace(line, text="\n".join(texts).rstrip("\r\n"), level=named, starts_record=named is not None)
+    return line._replace(text="\n".join(texts).rstrip("\r\n"), level=named, starts_record=named is not None)
 
 
 _TEXT_KEYS: Final = ("log", "message", "msg", "exc_info", "exception", "stack_trace", "traceback")
 
 
 def _without_head(line: LogLine) -> LogLine:
-    """The line without its logger's prefix, and what that prefix says: rank, level."""
-    native = _NATIVE.match(line.text)
-    found = native or _HEAD.match(line.text)
+    """Return the line without its logger's prefix, and what that prefix says: rank, level."""
+    found = _HEAD.match(line.text)
     if found is None:
-        return line
-    if native:
-        return replace(line, text=line.text[native.end() :], level="WARN", starts_record=True)
+        native = _NATIVE.match(line.text)
+        return line._replace(text=line.text[native.end() :], level="WARN", starts_record=True) if native else line
     end, level = _after_extras(line.text, found.end())
-    return replace(
-        line,
-        text=line.text[end:],
-        rank=(found["ranks"] or "").strip() or found["gpu"] or line.rank,
-        level=_SEVERITIES.get(found["severity"] or "") or level or line.level,
-        starts_record=True,
-        of_sglang=bool(found["full"] or (found["ranks"] or "").strip() or found["gpu"]),
-    )
+    full, ranks, gpu, severity = found.group("full", "ranks", "gpu", "severity")
+    rank = ranks.strip() if ranks else gpu
+    level = _SEVERITIES[severity] if severity else level or line.level
+    return LogLine(line.text[end:], line.source, rank or line.rank, level, True, bool(full or rank))
 
 
 def _after_extras(text: str, start: int) -> tuple[int, str | None]:

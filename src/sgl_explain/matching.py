@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from sgl_explain.entry import Entry, Site
 from sgl_explain.evidence import Evidence, Raised
-from sgl_explain.knowledge import IndexedTemplate, Knowledge
+from sgl_explain.knowledge_base import IndexedTemplate, Knowledge
 
 Confidence = Literal["exact", "probable", "similar"]
 
@@ -86,8 +86,8 @@ def judge(evidence: Evidence, knowledge: Knowledge) -> Judgement:
     return Judgement(chosen, (), wrappers)
 
 
-def _precedence(verdict: Verdict) -> tuple[bool, bool, int, float]:
-    return (not verdict.entry.wrapper, verdict.confidence == "exact", verdict.depth, verdict.score)
+def _precedence(verdict: Verdict) -> tuple[bool, bool, bool, int, float]:
+    return (not verdict.entry.harmless, not verdict.entry.wrapper, verdict.confidence == "exact", verdict.depth, verdict.score)
 
 
 def _best_for_link(link: Raised, depth: int, evidence: Evidence, knowledge: Knowledge) -> Verdict | None:
@@ -137,7 +137,7 @@ def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | N
         return None
     fit, template = _type_fit(item.entry, link), item.template
     at_home = _is_raised_by(item.entry, link)
-    is_whole = not link.message[: found.start].strip() and not link.message[found.end :].strip(" .\n")
+    is_whole = _stands_alone(link.message, found.start, found.end)
     is_strong = template.weight >= _STRONG_WEIGHT and len(template.words) >= _STRONG_WORDS
     if fit is _Fit.NO and template.weight < _FOREIGN_TYPE_WEIGHT:
         return None
@@ -147,6 +147,12 @@ def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | N
     reasons = ("its text is this template", *(["it was raised there"] if at_home else []))
     score = template.weight + 30 * at_home + 5 * is_whole + fit
     return Verdict(item.entry, link, depth, "exact" if is_exact else "probable", score, found.values, reasons)
+
+
+def _stands_alone(message: str, start: int, end: int) -> bool:
+    """Whether a span is a whole line of the message, but for what names its source: ``launch.py: error: ``."""
+    before, after = message[:start].rpartition("\n")[2].rstrip(" "), message[end:].partition("\n")[0]
+    return (not before or before.endswith(":")) and not after.strip(" .")
 
 
 def _by_site(entry: Entry, site: Site, link: Raised, depth: int) -> Verdict | None:

@@ -23,18 +23,31 @@ _GROUP_END: Final = re.compile(r"\s*\+-{8,}$")
 _MARGIN: Final = re.compile(r"\s*\| ?")
 
 _NAME: Final = r"[A-Za-z_][\w.]{0,200}(?:\.<locals>\.[\w.]{1,100})?"
-_EXCEPTION: Final = re.compile(rf"(?P<type>{_NAME})(?:\((?P<inner>[\w.]{{1,100}})\))?(?::(?: (?P<message>.*))?)?$", re.DOTALL)
-_KIND: Final = r"(?:Error|Exception|Warning|Interrupt|Exit|Failure|Failed|Fault|Expired|Timeout|NotFound|Group|Traceback)"
+_EXCEPTION: Final = re.compile(
+    rf"(?P<type>{_NAME})(?:\((?P<inner>[\w.]{{1,100}})\))?(?::(?: (?P<message>.*))?)?$", re.DOTALL
+)
+_KIND: Final = (
+    r"(?:Error|Exception|Warning|Interrupt|Exit|Failure|Failed|Fault|Expired|Timeout|NotFound|Group|Traceback)"
+)
 _PLAINLY_NAMED: Final = re.compile(rf"(?:\w+\.)*(?:[A-Z_]\w*{_KIND}|Exception)$|(?:\w+\.)+\w*error$")
-_NO_TYPES: Final = frozenset({"TRACE", "DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "Killed", "Note"})
+_NO_TYPES: Final = frozenset({
+    "TRACE", "DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "Killed", "Note",
+})  # fmt: skip
 _UNTOLD_BASES: Final = (object, BaseException, Exception)
 
 _ROOT_FOLDERS: Final = re.compile(r"(?:site|dist)-packages")
 _PYTHON_FOLDER: Final = re.compile(r"python(?:\d[\d.]*)?t?")
-_KNOWN_PACKAGES: Final = frozenset(
-    """torch transformers triton flashinfer vllm xgrammar outlines openai httpx requests uvicorn fastapi starlette
-    pydantic ray zmq huggingface_hub safetensors accelerate numpy diffusers deep_gemm deep_ep aiter torch_npu""".split()
-)
+_KNOWN_PACKAGES: Final = frozenset({
+    "torch", "transformers", "triton", "flashinfer", "vllm", "xgrammar", "outlines", "openai", "httpx", "requests",
+    "uvicorn", "fastapi", "starlette", "pydantic", "ray", "zmq", "huggingface_hub", "safetensors", "accelerate",
+    "numpy", "diffusers", "deep_gemm", "deep_ep", "aiter", "torch_npu",
+})  # fmt: skip
+
+
+def words_before_header(text: str) -> str:
+    """Return what stands before the header on its line, such as "Scheduler hit an exception", or its indentation."""
+    before = text.partition(HEADER)[0].removesuffix("Exception Group ").removesuffix("+ ")
+    return before if not before.strip() else before.rstrip(" :-")
 
 
 def is_connector(text: str) -> bool:
@@ -104,7 +117,7 @@ def _is_class(name: str) -> bool:
 
 
 def _types(name: str, inner: str | None) -> tuple[str, ...]:
-    """The classes a name stands for: itself, Ray's second base in parentheses, the bases of a builtin."""
+    """Return the classes a name stands for: itself, Ray's second base in parentheses, the bases of a builtin."""
     own = (f"{name}({inner})", name) if inner else (name,)
     builtin = getattr(builtins, inner or name, None)
     mro = builtin.__mro__ if isinstance(builtin, type) and issubclass(builtin, BaseException) else ()
@@ -126,7 +139,7 @@ def module_of(path: str) -> str:
 
 
 def _package_root(folders: list[str]) -> int:
-    """The index of the first folder that is part of the module's name."""
+    """Return the index of the first folder that is part of the module's name."""
     for name in (_ROOT_FOLDERS, _PYTHON_FOLDER):
         found = [index for index, folder in enumerate(folders) if name.fullmatch(folder)]
         if found:

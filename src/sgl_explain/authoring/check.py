@@ -14,7 +14,7 @@ from sgl_explain.entry import Entry, EntryTest
 from sgl_explain.errors import KnowledgeError
 from sgl_explain.evidence import Context, Evidence, Raised
 from sgl_explain.explanation import diagnose_text
-from sgl_explain.knowledge import Knowledge, read_entries
+from sgl_explain.knowledge_base import Knowledge, read_entries
 from sgl_explain.matching import Verdict, judge
 from sgl_explain.redact import redacted
 
@@ -109,7 +109,7 @@ def _test_problems(entry: Entry, test: EntryTest, knowledge: Knowledge) -> Itera
             yield f"its traceback finds {explanation.id if explanation else 'nothing'}"
             return
         yield from _capture_problems(test, explanation.captures)
-    if test.message:
+    elif test.message:
         verdict = _verdict_for(entry, test, knowledge)
         if verdict is None or verdict.entry.id != entry.id:
             yield f"finds {verdict.entry.id if verdict else 'nothing'}"
@@ -144,7 +144,7 @@ def shared_texts(shelf: Shelf) -> Iterator[tuple[str, str]]:
 
 
 def _is_remedy(text: str, shelf: Shelf) -> bool:
-    from sgl_explain.knowledge import read_remedies
+    from sgl_explain.knowledge_base import read_remedies
 
     return any(" ".join(fix.do.split()) == text for fix in read_remedies(shelf.root).values())
 
@@ -153,6 +153,6 @@ SHELF_RULES: Final = (placement, references, tests_find_their_entry, shared_text
 
 
 def _ids_in(file: Path) -> tuple[str, ...]:
-    from sgl_explain.knowledge import read_toml
+    from sgl_explain.knowledge_base import read_toml
 
     return tuple(read_toml(file))

@@ -69,7 +69,7 @@ def explain_error(error: BaseException) -> "Explanation | None":
         if any(_has_note_of_ours(link) for link in links):
             return None
         explanation = explain_evidence(evidence_from(error, current_context()))
-        if explanation is None or explanation.id in {getattr(link, _MARK, None) for link in links}:
+        if explanation is None or explanation.is_harmless or explanation.id in {getattr(link, _MARK, None) for link in links}:
             return None
         for link in links:
             _mark(link, explanation)
@@ -117,9 +117,10 @@ def _within_budget(evidence: "Evidence") -> object:
 
     def work() -> None:
         with never_in_the_way():
-            from sgl_explain import explanation, knowledge
+            from sgl_explain.explanation import explained
+            from sgl_explain.knowledge_base import bundled_knowledge
 
-            found.append(explanation.explained(evidence, knowledge.bundled_knowledge()))
+            found.append(explained(evidence, bundled_knowledge()))
 
     worker = threading.Thread(target=work, name="sgl_explain", daemon=True)
     worker.start()

@@ -23,7 +23,7 @@ def explain_text(text: str, error: BaseException | None = None, *, in_sglang: bo
     """
     handled = error if error is not None else _handled_error(text)
     explanation = explain_error(handled) if handled is not None else _from_text(text, in_sglang)
-    return None if explanation is None or told_before(explanation) else explanation
+    return None if explanation is None or explanation.is_harmless or told_before(explanation) else explanation
 
 
 def _handled_error(text: str) -> BaseException | None:

@@ -8,7 +8,7 @@ import inspect
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from types import TracebackType
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, cast, overload
 
 from sgl_explain.integrations._guard import explain_error, never_in_the_way, show
 
@@ -79,8 +79,7 @@ def _decorated(function: _F, explaining: Explaining) -> _F:
             return _generated_async(result, explaining)
         return result
 
-    decorated: _F = wrapt.FunctionWrapper(function, call)
-    return decorated
+    return cast("_F", wrapt.FunctionWrapper(function, call))
 
 
 async def _awaited(coroutine: Coroutine[Any, Any, Any], explaining: Explaining) -> Any:

@@ -102,7 +102,8 @@ def _display(explanation: Any, *, full: bool = False) -> None:
         print_explanation(explanation, sys.stdout, full=full)
         return
     text, html = (full_text, full_html) if full else (short_text, short_html)
-    display({"text/plain": text(explanation), "text/html": html(explanation)}, raw=True)
+    data = {"text/plain": text(explanation), "text/html": html(explanation)}
+    display(data, raw=True)  # type: ignore[no-untyped-call]  # IPython has no types here
 
 
 def _explain_last() -> None:

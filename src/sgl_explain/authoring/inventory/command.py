@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import gc
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,10 +24,23 @@ def inventory(source: Path) -> tuple[Saying, ...]:
     """
     release = release_at(source)
     found: list[Saying] = []
-    for name in release.module_names:
-        if module := release.find_module(name):
-            found += sorted(dict.fromkeys(sayings_of(module)), key=lambda saying: saying.lineno)
+    with _collector_paused():
+        for name in release.module_names:
+            if module := release.find_module(name):
+                found += sorted(dict.fromkeys(sayings_of(module)), key=lambda saying: saying.lineno)
     return tuple(found)
+
+
+@contextlib.contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep the garbage collector from scanning syntax trees, which hold no cycles: it takes two thirds of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

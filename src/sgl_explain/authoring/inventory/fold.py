@@ -208,7 +208,7 @@ def _is_anonymous(value: Value) -> bool:
     return not isinstance(value, Rows) and len(value) == 1 and isinstance(value[0], Hole) and not value[0].owner
 
 
-@lru_cache(maxsize=4000)
+@lru_cache(maxsize=2000)
 def _bound(bound: Bound) -> Values:
     match bound.node:
         case Parameter(name=name, function=function):

@@ -28,6 +28,8 @@ _MAX_LENGTH = 40
 
 def hole_for(expression: ast.expr) -> Hole:
     """Return the hole that an expression of unknown value leaves in a message."""
+    if isinstance(expression, ast.Name):
+        return Hole(hole_name(expression), expression.id)
     return Hole(hole_name(expression), ast.unparse(expression))
 
 

@@ -172,7 +172,7 @@ def _shown_by(function: Function, bound: Bound, call: ast.Call, caller: Scope) -
             yield replace(speech, texts=said, via=via)
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=200)
 def _speeches_of(helper: _Helper) -> tuple[tuple[str, Speech], ...]:
     """Return what a helper says of its parameters, each with the qualified name that owns them."""
     outer = helper.scope.place

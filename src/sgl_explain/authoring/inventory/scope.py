@@ -168,7 +168,7 @@ def _inherited(owner: ast.ClassDef, name: str, module: Module, bases_left: int) 
     return ()
 
 
-@lru_cache(maxsize=2000)
+@lru_cache(maxsize=200)
 def _class_body(owner: ast.ClassDef, module: Module) -> dict[str, tuple[Definition | Imported, ...]]:
     defined: dict[str, tuple[Definition | Imported, ...]] = {}
     for statement in owner.body:

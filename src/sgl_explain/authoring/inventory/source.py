@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-_MAX_PARSED_MODULES = 300  # a syntax tree weighs some twenty times its source
+_MAX_PARSED_MODULES = 60  # a syntax tree weighs some twenty times its source
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.expr | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

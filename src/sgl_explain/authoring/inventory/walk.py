@@ -37,11 +37,12 @@ class Walk:
 
     def through(self, body: Iterable[ast.stmt], scope: Scope | None) -> Scope | None:
         """Walk a body and return the scope after it, or None if it never ends."""
-        after = scope
+        before, after = scope, scope
         for statement in body:
-            if after is None:
-                return None  # nothing gets here
-            after = self._one(statement, after)
+            before = after or before  # what no run reaches is listed all the same
+            if before is None:
+                return None
+            after = self._one(statement, before)
         return after
 
     def _one(self, statement: ast.stmt, scope: Scope) -> Scope | None:

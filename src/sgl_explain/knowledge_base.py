@@ -5,6 +5,7 @@ Lookups go through rare literal words and raise sites, so that a message is neve
 
 import json
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -234,9 +235,9 @@ def _template_problem(text: str) -> str:
 
 def read_toml(file: Path) -> dict[str, object]:
     """Read a TOML file; raises KnowledgeError naming the file and the place in it."""
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib  # waits: only authors and `extend` read TOML
-    except ModuleNotFoundError:  # Python 3.10
+    else:
         import tomli as tomllib
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))

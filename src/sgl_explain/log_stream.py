@@ -1,0 +1,177 @@
+"""Failures in a stream of log lines: each with its evidence and the lines where it stands.
+
+Lines of several processes may be mixed. Where they say who wrote them, each failure is read apart; at most 64 are
+open at once, so that memory stays constant however long the log is.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sgl_explain.evidence import Context, Evidence
+from sgl_explain.failure_text import FailureText, begun_by
+from sgl_explain.log_facts import LogFacts, tells_batch, tells_fact
+from sgl_explain.log_line import LogLine, is_wrapped, log_lines
+from sgl_explain.traceback_text import HEADER, exception_in, is_call
+
+MAX_OPEN: Final = 64
+_MAX_FOREIGN_LINES: Final = 40
+_MAX_IDLE_LINES: Final = 2_000
+
+_ERROR_LEVELS: Final = frozenset({"ERROR", "CRITICAL", "FATAL", "WARNING", "WARN"})
+_ERROR_WORDS: Final = (
+    "error", "exception", "fail", "warn", "traceback", "fatal", "critical", 'file "', "cannot", "invalid", "abort",
+    "crash", "killed", "died", "dead", "sigquit", "terminate", "out of memory", "not support", "unsupported", "unable",
+    "timeout", "timed out", "leak", "segmentation", "已杀死", "[-h]",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """A failure found in a log: its evidence, and the numbers of its first and last line, counted from 1."""
+
+    evidence: Evidence
+    line: int
+    last_line: int
+
+
+def incidents(
+    lines: Iterable[str], context: Context | None = None, interesting: Callable[[str], bool] | None = None
+) -> Iterator[Incident]:
+    """Yield the failures of a log as soon as each is complete; one that the log cuts off is yielded as it stands.
+
+    A failure is a traceback with its chain, or a line that may tell of an error. ``interesting`` is asked about the
+    text of lines that bear no mark of an error at all; without it, they are passed over. ``context`` is what the
+    caller knows; what the log says of release, command, phase and rank completes it.
+    """
+    stream = _Stream(context or Context(), interesting)
+    for number, raw in enumerate(lines, start=1):
+        if stream.is_idle and not stream.must_see(raw):
+            continue
+        for line in log_lines(raw):
+            yield from stream.take(number, line)
+    yield from stream.end()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A failure that is being read."""
+
+    head: LogLine
+    line: int
+    last_line: int
+    phase: str | None
+    text: FailureText
+    foreign_lines: int = 0
+    idle_lines: int = 0
+
+    def takes(self, line: LogLine) -> bool:
+        """Tell whether a line belongs here: no new record, or a prefix that is repeated on a traceback's lines."""
+        if line.source != self.head.source:
+            return False
+        if not line.starts_record:
+            return self.text.accepts(line.text)
+        same = line.rank == self.head.rank and self.head.starts_record and self.text.has_traceback
+        is_next = HEADER in line.text and self.text.is_complete
+        return same and not is_next and self.text.accepts_as_traceback(line.text)
+
+    def is_over_at(self, line: LogLine) -> bool:
+        """Tell whether a line that belongs elsewhere ends this failure."""
+        self.idle_lines += 1
+        if line.source != self.head.source:
+            return self.idle_lines > _MAX_IDLE_LINES
+        self.foreign_lines += 1
+        return self.text.is_complete or HEADER in line.text or self.foreign_lines > _MAX_FOREIGN_LINES
+
+    def read(self, number: int, line: LogLine) -> None:
+        self.text.read(line.text)
+        self.last_line = number if line.text.strip() else self.last_line
+        self.idle_lines = 0
+
+
+class _Stream:
+    """What is open and what is known at one point of a log; it lives as long as the iteration."""
+
+    def __init__(self, context: Context, interesting: Callable[[str], bool] | None) -> None:
+        self._context = context
+        self._interesting = interesting
+        self._open: list[_Open] = []
+        self._facts = LogFacts()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether lines may be passed over by their words alone."""
+        return not self._open and self._interesting is None
+
+    def must_see(self, raw: str) -> bool:
+        """Tell cheaply whether a line can matter at all."""
+        lower = raw.lower()
+        if _bears_mark(lower) or not self._facts.sglang_in_picture:
+            return True
+        if tells_batch(lower) and not is_wrapped(raw):
+            self._facts.notice_phase("", lower)
+            return False
+        return tells_fact(lower)
+
+    def take(self, number: int, line: LogLine) -> Iterator[Incident]:
+        """Read one line, and yield the failures that it ends."""
+        self._facts.notice(line)
+        taker = next((failure for failure in reversed(self._open) if failure.takes(line)), None)
+        over = [failure for failure in self._open if failure is not taker and failure.is_over_at(line)]
+        yield from self._close(over)
+        if taker is not None:
+            taker.read(number, line)
+        elif self._begins_failure(line):
+            yield from self._close(self._open[: 1 - MAX_OPEN] if len(self._open) >= MAX_OPEN else [])
+            self._begin(number, line)
+
+    def end(self) -> Iterator[Incident]:
+        """Yield what is still open."""
+        yield from self._close(list(self._open))
+
+    def _begins_failure(self, line: LogLine) -> bool:
+        text, lower = line.text, line.text.lower()
+        if not text.strip() or text.startswith("server_args="):
+            return False
+        if line.level in _ERROR_LEVELS:
+            return True
+        if _bears_mark(lower) and (line.starts_record or _is_no_quotation(text)):
+            return True
+        return self._interesting is not None and self._interesting(text)
+
+    def _begin(self, number: int, line: LogLine) -> None:
+        text = begun_by(line.text, of_logger=line.starts_record)
+        self._open.append(_Open(line, number, number, self._facts.phase_of(line.source), text))
+
+    def _close(self, over: list[_Open]) -> Iterator[Incident]:
+        for failure in over:
+            self._open.remove(failure)
+            raised = failure.text.raised()
+            if raised:
+                yield Incident(Evidence(raised, self._context_of(failure)), failure.line, failure.last_line)
+
+    def _context_of(self, failure: _Open) -> Context:
+        known, facts = self._context, self._facts
+        return replace(
+            known,
+            sglang_in_picture=known.sglang_in_picture or facts.sglang_in_picture,
+            release=known.release or facts.release,
+            command=known.command or facts.command,
+            phase=failure.phase or known.phase,
+            rank=failure.head.rank or known.rank,
+        )
+
+
+def _bears_mark(lower: str) -> bool:
+    # A plain loop: most lines of most logs come through here, and a generator or a regex takes twice as long.
+    for word in _ERROR_WORDS:  # noqa: SIM110
+        if word in lower:
+            return True
+    return False
+
+
+def _is_no_quotation(text: str) -> bool:
+    """Whether an unprefixed line speaks for itself; an indented one mostly is the source line of a warning."""
+    if not text[:1].isspace() or is_call(text) or HEADER in text:
+        return True
+    return exception_in(text.strip(), plainly_named=True) is not None

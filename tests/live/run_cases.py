@@ -1,0 +1,114 @@
+"""Fire live cases on the installed, real SGLang: JSON lines of cases on stdin, JSON lines of outcomes on stdout.
+
+Every run is a forked child of one warmed process (importing SGLang takes ten seconds): the bad input without the
+explainer, the bad input with ``sgl_explain.install()``, and the corrected input. A child ends as a program would: what
+nothing catches goes to ``sys.excepthook`` and makes the exit code 1. ``FAKE_SM`` shows SGLang CUDA devices.
+"""
+
+import json
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "lab"))
+if os.environ.get("FAKE_SM"):
+    import fake_cuda  # noqa: F401 - must come before sglang
+
+import sglang
+import sglang.srt.arg_groups.pipeline
+import sglang.srt.managers.io_struct
+import sglang.srt.speculative.spec_info
+import sglang.srt.utils.hf_transformers_utils
+from sglang.srt.server_args import prepare_server_args
+
+LAUNCHER = str(Path(sglang.__file__).parent / "launch_server.py")
+TIME_LIMIT_S = 90
+
+
+def check_arguments(argv):
+    """Run every argument check of a launch, as `python -m sglang.launch_server` does before it starts processes."""
+    sys.argv = [LAUNCHER, *argv]
+    arguments = prepare_server_args(argv)
+    getattr(arguments, "resolve_once", lambda: None)()
+    arguments.check_server_args()
+
+
+def run_program(kind, payload):
+    if kind == "argv":
+        check_arguments(payload)
+    else:
+        sys.argv = ["case.py"]
+        exec(compile(payload, "<case>", "exec"), {"__name__": "__main__"})
+
+
+def child(kind, payload, env, with_explainer):
+    """Be a program with this input; leave by its exit code, and write what `diagnose` says to fd 3."""
+    os.environ.update(env)
+    signal.alarm(TIME_LIMIT_S)
+    if with_explainer:
+        import sgl_explain
+
+        sgl_explain.install()
+    code, said = 0, None
+    try:
+        run_program(kind, payload)
+    except SystemExit as error:
+        code, said = error.code if isinstance(error.code, int) else 1, error
+    except BaseException as error:
+        sys.excepthook(*sys.exc_info())
+        code, said = 1, error
+    sys.stderr.flush()
+    sys.stdout.flush()
+    if with_explainer and said is not None:
+        os.write(3, json.dumps(diagnosis(said)).encode())
+    os._exit(code)
+
+
+def diagnosis(error):
+    import sgl_explain
+
+    if isinstance(error, SystemExit):
+        error = Path("/dev/fd/2").read_text(encoding="utf-8", errors="replace").partition("\nsgl_explain: ")[0]
+    explanation = sgl_explain.diagnose(error)
+    return explanation and explanation.to_dict()
+
+
+def attempt(kind, payload, env, with_explainer=False):
+    """Run one program in a child; return its exit code, its standard error and what `diagnose` said."""
+    with tempfile.TemporaryFile() as stderr, tempfile.TemporaryFile() as said, open(os.devnull, "r+b") as null:
+        pid = os.fork()
+        if not pid:
+            os.dup2(stderr.fileno(), 2)
+            os.dup2(null.fileno(), 1)
+            os.dup2(said.fileno(), 3)
+            child(kind, payload, env, with_explainer)
+        _, status = os.waitpid(pid, 0)
+        stderr.seek(0)
+        said.seek(0)
+        text = said.read()
+        return {
+            "exit": os.waitstatus_to_exitcode(status),
+            "stderr": stderr.read().decode("utf-8", "replace"),
+            "diagnosis": json.loads(text) if text else None,
+        }
+
+
+def outcome(case):
+    kind = "argv" if case.get("argv") else "code"
+    bad, good = (case["argv"], case["fixed"]) if kind == "argv" else (case["code"], case["fixed_code"])
+    env, fixed_env = case.get("env", {}), case.get("fixed_env", {})
+    return {
+        "name": case["name"],
+        "plain": attempt(kind, bad, env),
+        "explained": attempt(kind, bad, env, with_explainer=True),
+        "fixed": attempt(kind, good, fixed_env),
+    }
+
+
+os.dup2(os.dup(1), 9)
+results = os.fdopen(9, "w")
+for line in sys.stdin:
+    results.write(json.dumps(outcome(json.loads(line))) + "\n")
+    results.flush()

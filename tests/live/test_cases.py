@@ -1,0 +1,114 @@
+"""Every live case of every entry, on every release: explained exactly, nothing else changed, and the cure cures."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sgl_explain.entry import entry_to_dict
+from sgl_explain.knowledge_base import read_entries
+
+HERE = Path(__file__).resolve().parent
+ENTRIES = HERE.parent.parent / "src" / "sgl_explain" / "data" / "entries"
+MODEL = ["--model-path", "{MODELS}/tiny-llama"]
+SHOWN_ID = re.compile(r"^  More:  sgl-explain show (\S+)$", re.MULTILINE)
+VOLATILE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?|0x[0-9a-f]+|pid=\d+|/tmp/tmp\w+|127\.0\.0\.1:\d+")
+
+
+def _cases():
+    for entry in read_entries(ENTRIES):
+        for number, case in enumerate(entry_to_dict(entry).get("live", ()), start=1):
+            yield entry, f"{entry.id}/{number}", case
+
+
+CASES = {name: (entry, case) for entry, name, case in _cases()}
+
+
+def _with_model(argv):
+    return argv if any(word.startswith("--model") for word in argv) else [*MODEL, *argv]
+
+
+def _input_line(name, case, live):
+    for key in ("argv", "fixed"):
+        if key in case:
+            case = {**case, key: _with_model(case[key])}
+    return live.filled(json.dumps({**case, "name": name}))
+
+
+@pytest.fixture(scope="session")
+def outcomes(live):
+    """The outcomes of all cases that hold for this release, by name; one warmed process for each kind of GPU."""
+    found = {}
+    for gpu in sorted({case.get("fake_gpu", "") for _, case in CASES.values()}):
+        lines = [
+            _input_line(name, case, live)
+            for name, (_, case) in CASES.items()
+            if case.get("fake_gpu", "") == gpu and _holds_for(case, live.release)
+        ]
+        found.update(_run(lines, live, gpu))
+    return found
+
+
+def _run(lines, live, gpu):
+    env = live.env(**({"FAKE_SM": gpu} if gpu else {}))
+    done = subprocess.run(
+        [live.python, HERE / "run_cases.py"], input="\n".join(lines), capture_output=True, text=True, env=env, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return {outcome["name"]: outcome for outcome in map(json.loads, done.stdout.splitlines())}
+
+
+def _holds_for(case, release):
+    return release in case.get("releases", [release])
+
+
+@pytest.fixture(params=CASES)
+def fired(request, live, outcomes):
+    """An entry, its live case, and what came of it."""
+    entry, case = CASES[request.param]
+    if not _holds_for(case, live.release):
+        pytest.skip(f"holds for {', '.join(case['releases'])}")
+    return entry, case, outcomes[request.param]
+
+
+def test_the_bad_input_is_explained_by_its_entry_exactly(fired):
+    entry, _, outcome = fired
+
+    assert outcome["explained"]["diagnosis"], outcome["explained"]["stderr"][-3000:]
+    assert (outcome["explained"]["diagnosis"]["id"], outcome["explained"]["diagnosis"]["confidence"]) == (entry.id, "exact")
+
+
+def test_the_explanation_stands_once_after_the_unchanged_output(fired):
+    entry, _, outcome = fired
+    plain, explained = (VOLATILE.sub("·", outcome[run]["stderr"]) for run in ("plain", "explained"))
+    before, _, _ = explained.partition("sgl_explain: ")
+
+    assert SHOWN_ID.findall(explained) == [entry.id]
+    assert plain.startswith(before)
+    assert _without_explanation(explained) == plain
+
+
+def test_the_exit_code_is_unchanged(fired):
+    _, _, outcome = fired
+
+    assert outcome["explained"]["exit"] == outcome["plain"]["exit"] != 0
+
+
+def test_the_captured_values_are_right(fired):
+    _, case, outcome = fired
+    captures, stated = outcome["explained"]["diagnosis"]["captures"], case.get("captures", {})
+
+    assert {name: captures.get(name) for name in stated} == stated
+
+
+def test_the_corrected_input_raises_nothing(fired):
+    _, _, outcome = fired
+
+    assert outcome["fixed"]["exit"] == 0, outcome["fixed"]["stderr"][-3000:]
+
+
+def _without_explanation(text):
+    return re.sub(r"(?ms)^sgl_explain: .*?^  More:  sgl-explain show \S+\n", "", text)
+
