@@ -278,9 +278,10 @@ def test_a_warning_does_not_bring_its_source_line() -> None:
 
 
 def test_a_traceback_inside_a_warning_is_read() -> None:
-    text = "/x/sglang/lang/interpreter.py:434: UserWarning: Error in stream_executor: " + "\n".join(
-        CHILD_FAILURE.splitlines()[1:-1]
-    ).partition(": ")[2]
+    text = (
+        "/x/sglang/lang/interpreter.py:434: UserWarning: Error in stream_executor: "
+        + "\n".join(CHILD_FAILURE.splitlines()[1:-1]).partition(": ")[2]
+    )
 
     ((wrapper, error),) = raised(text)
 
@@ -354,7 +355,7 @@ Set TORCHDYNAMO_VERBOSE=1 for more
 
 
 def test_a_syntax_errors_own_place_is_no_call() -> None:
-    text = '  File "/tmp/s.py", line 1\n    x = (\n        ^\nSyntaxError: \'(\' was never closed\n'
+    text = "  File \"/tmp/s.py\", line 1\n    x = (\n        ^\nSyntaxError: '(' was never closed\n"
 
     ((read,),) = raised(text)
 

@@ -100,3 +100,7 @@ def test_a_long_hostile_message_is_matched_in_few_steps():
     message = "a " + "b c " * 4000
 
     assert values_of("a {x} b {y} c {z} d", message) is None
+
+
+def test_a_final_full_stop_is_not_a_point_inside_a_word():
+    assert values_of("Supported: {names}.", "Supported: Qwen2VL, Qwen3.5, Kimi.") == {"names": "Qwen2VL, Qwen3.5, Kimi"}

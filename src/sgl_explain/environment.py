@@ -7,8 +7,8 @@ from typing import Final
 from sgl_explain.evidence import Context, Frame, sglang_is_loaded
 from sgl_explain.redact import redacted_argv
 
-# Innermost first: a frame in one of these modules, or in one of these functions, tells the phase.
-# Read off sglang 0.4.6.post5 to 0.5.23 (srt/model_executor, srt/mem_cache, srt/model_loader, srt/managers).
+# The outermost telling call decides: graph capture runs the model's forward_decode too.
+# Read off sglang 0.4.6.post5 to 0.5.23: srt/server_args, srt/managers/scheduler, srt/model_executor, srt/model_loader.
 _PHASE_BY_FUNCTION: Final = {
     "prepare_server_args": "arguments",
     "check_server_args": "arguments",
@@ -16,32 +16,29 @@ _PHASE_BY_FUNCTION: Final = {
     "load_model": "load",
     "load_weights": "load",
     "init_memory_pool": "kv_pool",
+    "init_memory_pools": "kv_pool",
+    "alloc_memory_pool": "kv_pool",
     "profile_max_num_token": "kv_pool",
     "init_cuda_graphs": "graph_capture",
+    "init_all_cuda_graphs": "graph_capture",
     "init_device_graphs": "graph_capture",
+    "capture_cuda_graphs": "graph_capture",
     "capture_one_batch_size": "graph_capture",
+    "get_new_batch_prefill": "prefill",
     "forward_extend": "prefill",
-    "get_next_batch_to_run": "prefill",
-    "forward_decode": "decode",
     "update_running_batch": "decode",
+    "forward_decode": "decode",
 }
-_PHASE_BY_MODULE: Final = {
-    "sglang.srt.server_args": "arguments",
-    "sglang.srt.arg_groups": "arguments",
-    "sglang.srt.model_loader": "load",
-    "sglang.srt.model_executor.cuda_graph_runner": "graph_capture",
-    "sglang.srt.model_executor.model_runner_kv_cache_mixin": "kv_pool",
-}
+_PHASE_BY_MODULE: Final = {"sglang.srt.server_args": "arguments", "sglang.srt.arg_groups": "arguments"}
 _LAUNCHERS: Final = ("launch_server.py", "sglang", "launch_router.py", "bench_one_batch.py")
 
 
 def phase_of(frames: Iterable[Frame]) -> str | None:
-    """Return the phase in which a traceback's innermost telling frame lies, if one tells."""
-    for frame in reversed(tuple(frames)):
-        phase = _PHASE_BY_FUNCTION.get(frame.function) if frame.in_sglang else None
-        if phase := phase or _phase_of_module(frame.module):
-            return phase
-    return None
+    """Return the phase that a traceback tells, if one of its frames inside SGLang does."""
+    ours = [frame for frame in frames if frame.in_sglang]
+    by_function = (_PHASE_BY_FUNCTION.get(frame.function) for frame in ours)
+    by_module = (_phase_of_module(frame.module) for frame in ours)
+    return next((phase for phase in (*by_function, *by_module) if phase), None)
 
 
 def _phase_of_module(module: str) -> str | None:

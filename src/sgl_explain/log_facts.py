@@ -29,7 +29,7 @@ _RELEASE: Final = re.compile(
 )
 # A usage hint such as ``sglang serve --model-path <model> [options]`` is nobody's command.
 _COMMAND: Final = re.compile(
-    r"(?:\S{0,200}python[\d.]* (?:-\w )?-m sglang\.launch_server|\bsglang serve) (?![^\n]*<\w+>)[^\n]*--[^\n]*"
+    r"(?:\S{0,200}python[\d.]* (?:-\w )?-m sglang\.launch_server|\bsglang serve) (?![^\n]*<\w+>)(?=[^\n]*--model)[^\n]*"
 )
 
 
@@ -42,7 +42,9 @@ def tells_fact(lower: str) -> bool:
     """Tell cheaply whether a line, given in lower case, may tell of phase, release or command."""
     if tells_batch(lower):
         return True
-    if "load weight" in lower or "capture " in lower or " is allocated" in lower or "fired up" in lower:
+    if "load weight" in lower or "capture " in lower or "fired up" in lower:
+        return True
+    if " is allocated" in lower or "memory pool" in lower:
         return True
     return "sglang" in lower and (_RELEASE.search(lower) is not None or " --" in lower)
 

@@ -29,7 +29,8 @@ _WRAPPER: Final = re.compile(
     r"|\((?P<ray>[^()]{0,80}(?:\([^()]{0,40}\))?[^()]{0,20}\bpid=\d+[^()]{0,60})\)(?: |$)"
     r"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}) [\w.-]+"
     r" (?P<unit>[\w.@\\/-]+\[\d+\]):(?: |$)"
-    r"|\[(?P<process>(?:rank|default)\d+)\]: ?"
+    r"|\[(?P<process>rank\d+)\]: ?"
+    r"|\[(?P<tee>default\d+)\]:"
     r"|\[(?P<slot>\d+,\d+)\]<std(?:out|err)>:? ?"
 )
 _RAY_REPEAT: Final = re.compile(r"\s*\[repeated \d+x across cluster\](?:\s*\(Ray deduplicates.*)?$")

@@ -75,8 +75,9 @@ def judge(evidence: Evidence, knowledge: Knowledge) -> Judgement:
     Every link is judged; a link that only reports another failure (`Entry.wrapper`) yields to any that does not,
     and among equally sure ones the root cause wins. The verdict is ``similar``, or None, where nothing is sure.
     """
-    best = [_best_for_link(link, depth, evidence, knowledge) for depth, link in enumerate(evidence.raised)]
-    verdicts = [verdict for verdict in best if verdict is not None]
+    best = (_best_for_link(link, depth, evidence, knowledge) for depth, link in enumerate(evidence.raised))
+    found = [verdict for verdict in best if verdict is not None]
+    verdicts = [*found, *(inner for outer in found for inner in _wrapped_verdicts(outer, evidence, knowledge))]
     sure = [verdict for verdict in verdicts if verdict.confidence != "similar"]
     if not sure:
         nearest = tuple(sorted(_nearest(evidence, knowledge), key=lambda verdict: -verdict.score)[:3])
@@ -95,6 +96,14 @@ def _best_for_link(link: Raised, depth: int, evidence: Evidence, knowledge: Know
     speaking = [verdict for verdict in fits if not verdict.entry.wrapper] or fits
     ranked = sorted(speaking, key=lambda verdict: (verdict.confidence == "exact", verdict.score), reverse=True)
     return _with_margin(ranked) if ranked else None
+
+
+def _wrapped_verdicts(outer: Verdict, evidence: Evidence, knowledge: Knowledge) -> Iterator[Verdict]:
+    """What a wrapper's own text says of the error inside: its captured values, of unknown type."""
+    for text in outer.captures.values() if outer.entry.wrapper else ():
+        inner = _best_for_link(Raised((), text), outer.depth + 1, evidence, knowledge)
+        if inner is not None and not inner.entry.wrapper:
+            yield inner
 
 
 def _with_margin(ranked: list[Verdict]) -> Verdict | None:

@@ -68,7 +68,15 @@ class UsageText:
 
 def with_replies(raised: Raised) -> tuple[Raised, ...]:
     """Return what was raised and the messages of an HTTP error body inside it; of a bare body, only those."""
-    replies = messages_in_text(raised.message) if "{" in raised.message else ()
-    told = tuple(Raised((), redacted(reply)) for reply in replies)
+    told = tuple(Raised((), redacted(reply)) for reply in _replies(raised.message))
     is_body = not raised.types and raised.message.lstrip().startswith(("{", "data:"))
     return told if told and is_body else (raised, *told)
+
+
+def _replies(message: str) -> tuple[str, ...]:
+    if "{" not in message:
+        return ()
+    try:
+        return messages_in_text(message)
+    except RecursionError:  # braces nested a thousand deep are no server's reply
+        return ()

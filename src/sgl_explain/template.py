@@ -140,7 +140,8 @@ class Template:
             for index, part in enumerate(self.parts)
         ]
         head = r"(?<!\w)" if _is_word_edge(self.parts[0], 0) else ""
-        tail = r"(?!\w)" if _is_word_edge(self.parts[-1], -1) else ""
+        # a sentence's full stop is not the point of "Qwen3.5"
+        tail = r"(?!\w)" if _is_word_edge(self.parts[-1], -1) or self.text.endswith(".") else ""
         return re.compile(head + "".join(pieces) + tail)
 
     def _closed_literals(self) -> list[str]:

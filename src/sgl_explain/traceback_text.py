@@ -29,7 +29,7 @@ _EXCEPTION: Final = re.compile(
 _KIND: Final = (
     r"(?:Error|Exception|Warning|Interrupt|Exit|Failure|Failed|Fault|Expired|Timeout|NotFound|Group|Traceback)"
 )
-_PLAINLY_NAMED: Final = re.compile(rf"(?:\w+\.)*(?:[A-Z_]\w*{_KIND}|Exception)$|(?:\w+\.)+\w*error$")
+_PLAINLY_NAMED: Final = re.compile(rf"(?:[\w<>]+\.)*(?:[A-Z_]\w*{_KIND}|Exception)$|(?:\w+\.)+\w*error$")
 _NO_TYPES: Final = frozenset({
     "TRACE", "DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "Killed", "Note",
 })  # fmt: skip

@@ -1,15 +1,18 @@
 """Proof that an entry's templates, sites and upstream symbols stand in the real source of an SGLang release."""
 
 import ast
+import hashlib
+import json
+import os
 import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sgl_explain.authoring.inventory import Saying, inventory
 from sgl_explain.authoring.inventory.source import release_at
@@ -51,12 +54,37 @@ def stands_in(releases: Iterable[str], cache: Path | None = None) -> Callable[["
 
 
 def read_release(name: str, cache: Path) -> Release:
-    """Read the source of a release from a folder, a wheel, or PyPI by its number."""
+    """Read the source of a release from a folder, a wheel, or PyPI by its number.
+
+    Reading takes most of a minute, so what was read is kept in the cache folder, keyed by release and reader.
+    """
     path = Path(name) if Path(name).exists() else _downloaded(name, cache)
+    number = _number_of(path)
+    kept = cache / f"{number}-{_reader_key()}.json"
+    if not kept.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        written = kept.with_suffix(f".{os.getpid()}")
+        written.write_text(json.dumps(_as_data(path)), encoding="utf-8")
+        written.replace(kept)
+    return _from_data(number, json.loads(kept.read_text(encoding="utf-8")))
+
+
+def _reader_key() -> str:
+    """A key that changes when the code that reads releases does."""
+    code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("inventory/*.py")))
+    return hashlib.sha256(code).hexdigest()[:12]
+
+
+def _as_data(path: Path) -> dict[str, Any]:
+    names = {module: sorted(defined) for module, defined in _names(path).items()}
+    return {"sayings": [asdict(saying) for saying in inventory(path)], "names": names}
+
+
+def _from_data(number: str, data: Mapping[str, Any]) -> Release:
     sayings: dict[str, list[Saying]] = defaultdict(list)
-    for saying in inventory(path):
-        sayings[saying.module].append(saying)
-    return Release(_number_of(path), sayings, _names(path))
+    for fields in data["sayings"]:
+        sayings[fields["module"]].append(Saying(**fields))
+    return Release(number, sayings, {module: frozenset(names) for module, names in data["names"].items()})
 
 
 def _downloaded(number: str, cache: Path) -> Path:

@@ -32,6 +32,7 @@ class _Process:
 
     has_overrun: bool = False
     told: dict[tuple[object, ...], None] = field(default_factory=dict)
+    display: "Callable[[Explanation], None] | None" = None
     busy: threading.local = field(default_factory=threading.local)
 
 
@@ -102,13 +103,22 @@ def told_before(explanation: "Explanation") -> bool:
     return False
 
 
+def show_by(display: "Callable[[Explanation], None] | None") -> None:
+    """Show explanations by this from now on, instead of printing them on standard error; None goes back to that."""
+    _process.display = display
+
+
 def show(explanation: "Explanation | None") -> None:
-    """Print an explanation on standard error, if there is one and a place to print it."""
+    """Print an explanation on standard error, or by what `show_by` set, if there is one and a place for it."""
     with never_in_the_way():
-        if explanation is not None and sys.stderr is not None:
+        if explanation is None:
+            return
+        told_before(explanation)
+        if _process.display is not None:
+            _process.display(explanation)
+        elif sys.stderr is not None:
             from sgl_explain.render.choose import print_explanation
 
-            told_before(explanation)
             print_explanation(explanation, sys.stderr)
 
 

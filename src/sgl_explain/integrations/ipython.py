@@ -6,9 +6,12 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from sgl_explain.integrations._guard import Undo, explain_error, never_in_the_way
+from sgl_explain.integrations._guard import Undo, explain_error, never_in_the_way, show, show_by
+
+if TYPE_CHECKING:
+    from sgl_explain.explanation import Explanation
 
 _METHODS: Final = ("showtraceback", "showsyntaxerror")
 _undo_by_shell: Final[dict[int, Undo]] = {}
@@ -41,10 +44,12 @@ def hook_ipython(shell: Any) -> Undo:
     if id(shell) in _undo_by_shell:
         return _undo_by_shell[id(shell)]
     undos = [_wrap(shell, name) for name in _METHODS]
+    show_by(_display)
     shell.register_magic_function(lambda line: _explain_last(), magic_kind="line", magic_name="explain")
 
     def undo() -> None:
         _undo_by_shell.pop(id(shell), None)
+        show_by(None)
         for undo_one in undos:
             undo_one()
         shell.magics_manager.magics["line"].pop("explain", None)
@@ -64,7 +69,7 @@ def _wrap(shell: Any, name: str) -> Undo:
         result = previous(*args, **kwargs)
         if error is not None:
             with never_in_the_way():
-                _display(explain_error(error))
+                show(explain_error(error))
         return result
 
     def undo() -> None:
@@ -87,10 +92,8 @@ def _shown_error(args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException
     return error if isinstance(error, BaseException) else getattr(sys, "last_value", None)
 
 
-def _display(explanation: Any, *, full: bool = False) -> None:
+def _display(explanation: "Explanation", *, full: bool = False) -> None:
     """Show HTML and text in one output; a terminal shell gets the terminal form."""
-    if explanation is None:
-        return
     from IPython import get_ipython
     from IPython.display import display
 

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import gc
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,9 +55,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    for line in _summary(sayings) if options.summary else _records(sayings):
-        print(line)
+    _print(_summary(sayings) if options.summary else _records(sayings))
     return 0
+
+
+def _print(lines: Iterable[str]) -> None:
+    try:
+        for line in lines:
+            print(line)
+        sys.stdout.flush()
+    except BrokenPipeError:  # piped into head: nobody reads on, and the flush at exit must not complain either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _records(sayings: Iterable[Saying]) -> Iterable[str]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 
 from sgl_explain.authoring.inventory.hole_names import hole_for
-from sgl_explain.authoring.inventory.scope import Bound, Parameter, Scope, called, dotted, meanings
-from sgl_explain.authoring.inventory.source import Function
+from sgl_explain.authoring.inventory.returns import returns
+from sgl_explain.authoring.inventory.scope import Bound, Parameter, Scope, dotted, meanings
 from sgl_explain.authoring.inventory.text import (
     Hole,
     Rows,
@@ -25,12 +25,10 @@ from sgl_explain.authoring.inventory.text import (
     through,
     word_count,
 )
-from sgl_explain.authoring.inventory.walk import Walk, loop_turns
+from sgl_explain.authoring.inventory.walk import loop_turns
 
 Values = tuple[Value, ...]
 
-MAX_CALLS_DEEP = 3
-_MAX_HELPER_LINES = 120
 # What these give back reads like what they were given.
 _HAND_ON = frozenset({"str", "repr", "list", "tuple", "sorted", "reversed", "cast"})
 _TEXT_METHODS: dict[str, Callable[..., str]] = {
@@ -68,7 +66,7 @@ def _fold(expression: ast.expr, scope: Scope) -> Values:
     return few(folding(expression, scope)) if folding else ()
 
 
-def _constant(node: ast.Constant, scope: Scope) -> Values:
+def _constant(node: ast.Constant, _scope: Scope) -> Values:
     return ((node.value,) if node.value else (),) if isinstance(node.value, str) else ()
 
 
@@ -77,9 +75,8 @@ def _f_string(node: ast.JoinedStr, scope: Scope) -> Values:
 
 
 def _f_string_part(part: ast.expr, scope: Scope) -> str | tuple[Text, ...]:
-    if isinstance(part, ast.Constant):
-        return str(part.value)
-    assert isinstance(part, ast.FormattedValue)
+    if not isinstance(part, ast.FormattedValue):
+        return str(part.value) if isinstance(part, ast.Constant) else _hole(part)
     if isinstance(part.value, ast.Constant):
         return format(part.value.value) if part.conversion == -1 else repr(part.value.value)
     folded = texts(part.value, scope)
@@ -122,13 +119,11 @@ def _added(left: Value, right: Value) -> Value:
     return concatenated([(left,), (right,)])[0]
 
 
-def _percent_values(
-    node: ast.expr, scope: Scope
-) -> tuple[tuple[tuple[Text, ...], ...], dict[str, tuple[Text, ...]]]:
+def _percent_values(node: ast.expr, scope: Scope) -> tuple[tuple[tuple[Text, ...], ...], dict[str, tuple[Text, ...]]]:
     if isinstance(node, ast.Tuple):
         return tuple(texts(element, scope) for element in node.elts), {}
     if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values)
+        pairs = zip(node.keys, node.values, strict=True)
         keyed = {key.value: texts(value, scope) for key, value in pairs if isinstance(key, ast.Constant)}
         return (), {key: value for key, value in keyed.items() if isinstance(key, str)}
     return (texts(node, scope),), {}
@@ -161,7 +156,7 @@ def _collection(node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Values:
 
 
 def _mapping(node: ast.Dict, scope: Scope) -> Values:
-    pairs = [(key, value) for key, value in zip(node.keys, node.values) if key is not None]
+    pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
     rows = ((Rows((fold(key, scope), fold(value, scope))),) for key, value in pairs)
     return (Rows(tuple(rows), is_mapping=True),)
 
@@ -186,9 +181,7 @@ def _subscript(node: ast.Subscript, scope: Scope) -> Values:
 def _items(rows: Rows, index: object) -> Iterator[Value]:
     """Yield what the collection holds at an index or key; everything it holds if that is not known."""
     if rows.is_mapping:
-        for (row,) in rows.items:
-            assert isinstance(row, Rows)
-            keys, values = row.items
+        for keys, values in rows.pairs():
             if index is None or (index,) in keys:
                 yield from values
     elif isinstance(index, int) and -len(rows.items) <= index < len(rows.items):
@@ -204,8 +197,8 @@ def _name(node: ast.Name | ast.Attribute, scope: Scope) -> Values:
 
 
 def _is_anonymous(value: Value) -> bool:
-    """Say whether a value is nothing but a hole that the variable names better than its expression."""
-    return not isinstance(value, Rows) and len(value) == 1 and isinstance(value[0], Hole) and not value[0].owner
+    """Say whether a value is nothing but holes, which the variable names better than its expression."""
+    return bool(value) and not isinstance(value, Rows) and all(isinstance(p, Hole) and not p.owner for p in value)
 
 
 @lru_cache(maxsize=2000)
@@ -223,9 +216,9 @@ def _bound(bound: Bound) -> Values:
 
 
 def _call(node: ast.Call, scope: Scope) -> Values:
-    if isinstance(node.func, ast.Attribute) and (method := _METHODS.get(node.func.attr)):
-        if values := method(node, node.func.value, scope):
-            return values
+    method = _METHODS.get(node.func.attr) if isinstance(node.func, ast.Attribute) else None
+    if isinstance(node.func, ast.Attribute) and method and (values := method(node, node.func.value, scope)):
+        return values
     name = dotted(node.func)
     if name in _HAND_ON and node.args:
         return _fold(node.args[-1], scope)
@@ -280,23 +273,6 @@ def _altered(name: str, node: ast.Call, subject: ast.expr, scope: Scope) -> Valu
 def returned(call: ast.Call, scope: Scope) -> Values:
     """Return what a small helper of the release gives back for this call."""
     return tuple(value for node, inside in returns(call, scope) for value in _fold(node, inside))
-
-
-def returns(call: ast.Call, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
-    """Yield the expressions a helper of the release returns for this call, each with the scope it stands in."""
-    if scope.place.calls_deep >= MAX_CALLS_DEEP:
-        return
-    for bound in meanings(call.func, scope):
-        if isinstance(bound.node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_small(bound.node):
-            walk = Walk()
-            walk.through(bound.node.body, called(bound.node, bound.scope, call, scope))
-            for step in walk.steps:
-                if isinstance(step.statement, ast.Return) and step.statement.value:
-                    yield step.statement.value, step.scope
-
-
-def _is_small(function: Function) -> bool:
-    return (function.end_lineno or 0) - function.lineno < _MAX_HELPER_LINES
 
 
 _METHODS: dict[str, Callable[[ast.Call, ast.expr, Scope], Values]] = {

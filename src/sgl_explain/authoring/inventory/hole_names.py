@@ -20,9 +20,11 @@ _OPERATORS: dict[type[ast.operator], str] = {
 # Calls that hand on what they are given, as far as a reader of the message is concerned.
 _SEE_THROUGH = frozenset({"str", "repr", "list", "tuple", "set", "sorted", "int", "float", "round", "bool", "dict"})
 _SEE_THROUGH_METHODS = frozenset(
-    "get item tolist copy strip lower upper keys values items cpu format join encode decode rstrip lstrip title".split()
+    {"get", "item", "tolist", "copy", "strip", "lower", "upper", "keys", "values", "items", "cpu", "encode", "decode"}
 )
-_VAGUE_ATTRIBUTES = frozenset("shape dtype size type device ndim __name__ __class__ __qualname__".split())
+_VAGUE_ATTRIBUTES = frozenset(
+    {"shape", "dtype", "size", "type", "device", "ndim", "__name__", "__class__", "__qualname__"}
+)
 _MAX_LENGTH = 40
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from sgl_explain.authoring.inventory.fold import MAX_CALLS_DEEP, texts
+from sgl_explain.authoring.inventory.fold import texts
+from sgl_explain.authoring.inventory.returns import MAX_CALLS_DEEP
 from sgl_explain.authoring.inventory.saying import Saying
 from sgl_explain.authoring.inventory.scope import Bound, Place, Scope, arguments_of, entered, meanings
 from sgl_explain.authoring.inventory.source import Function, Module

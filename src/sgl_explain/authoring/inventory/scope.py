@@ -120,12 +120,20 @@ def found(module: Module, name: str, hops: int = _MAX_IMPORT_HOPS) -> tuple[Boun
     """Return what a name of a module's top level stands for, followed through imports inside the release."""
     if name in module.definitions:
         scope = Scope(Place(module), {})
-        return tuple(_imports_followed((Bound(node, scope) for node in module.definitions[name]), hops))
+        lasting = (Bound(node, scope) for node in module.definitions[name] if _lasts(name, node))
+        return tuple(_imports_followed(lasting, hops))
     for origin in module.star_imports if hops else ():
         starred = module.find_module(origin)
         if starred and (bounds := found(starred, name, hops - 1)):
             return bounds
     return ()
+
+
+def _lasts(name: str, node: Definition | Imported) -> bool:
+    """Say whether a name still stands for this at run time; numbers and words are but defaults unless in capitals."""
+    if not isinstance(node, ast.Constant) or name.isupper():
+        return True
+    return isinstance(node.value, str) and " " in node.value
 
 
 def _imports_followed(bounds: Iterator[Bound] | tuple[Bound, ...], hops: int = _MAX_IMPORT_HOPS) -> Iterator[Bound]:
@@ -153,7 +161,7 @@ def member(owner: ast.ClassDef, name: str, module: Module) -> tuple[Bound, ...]:
 def _member(owner: ast.ClassDef, name: str, module: Module, bases_left: int) -> tuple[Bound, ...]:
     if name in (defined := _class_body(owner, module)):
         scope = Scope(Place(module, owner, owner.name), {})
-        return tuple(Bound(node, scope) for node in defined[name])
+        return tuple(Bound(node, scope) for node in defined[name] if _lasts(name, node))
     return _inherited(owner, name, module, bases_left)
 
 
@@ -195,9 +203,7 @@ def called(function: Function, scope: Scope, call: ast.Call, caller: Scope) -> S
     """Return the scope at the first statement of a function for one particular call."""
     inside = entered(function, scope)
     given = {name: (Bound(node, caller),) for name, node in arguments_of(call, function).items()}
-    defaults = {
-        name: (Bound(node, scope),) for name, node in _defaults(function).items() if name not in given
-    }
+    defaults = {name: (Bound(node, scope),) for name, node in _defaults(function).items() if name not in given}
     place = inside.place
     deeper = Place(place.module, place.owner, place.function, caller.place.calls_deep + 1)
     return Scope(deeper, {**inside.names, **defaults, **given})
@@ -209,7 +215,7 @@ def arguments_of(call: ast.Call, function: Function) -> dict[str, ast.expr]:
     if names[:1] in (["self"], ["cls"]):
         names = names[1:]
     given: dict[str, ast.expr] = {}
-    for name, node in zip(names, call.args):
+    for name, node in zip(names, call.args, strict=False):
         if isinstance(node, ast.Starred):
             break
         given[name] = node
@@ -220,7 +226,11 @@ def _defaults(function: Function) -> dict[str, ast.expr]:
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     pairs = [
-        *zip(reversed(positional), reversed(arguments.defaults)),
-        *((name, default) for name, default in zip(arguments.kwonlyargs, arguments.kw_defaults) if default),
+        *zip(reversed(positional), reversed(arguments.defaults), strict=False),
+        *(
+            (name, default)
+            for name, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+            if default
+        ),
     ]
     return {argument.arg: default for argument, default in pairs}

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sgl_explain.authoring.inventory.fold import fold, returns, texts
+from sgl_explain.authoring.inventory.fold import fold, texts
+from sgl_explain.authoring.inventory.returns import returns
 from sgl_explain.authoring.inventory.saying import Kind
 from sgl_explain.authoring.inventory.scope import Scope, called, dotted, meanings, member
 from sgl_explain.authoring.inventory.source import Function
@@ -57,7 +58,9 @@ _KINDS_OF_EXCEPTIONS: dict[str, Kind] = {
     "ArgumentTypeError": "parser",
     "ArgumentError": "parser",
 }
-_STREAMS = frozenset({"sys.stderr.write", "sys.stdout.write"})
+_WARN = frozenset({"warnings.warn", "warn"})
+_PRINT = frozenset({"print", "sys.stderr.write", "sys.stdout.write"})
+_FIRST_ERROR_STATUS = 400
 
 
 def asserted(statement: ast.Assert, scope: Scope) -> Speech:
@@ -109,8 +112,9 @@ def _exception_texts(call: ast.Call, scope: Scope) -> tuple[Text, ...]:
     last = dotted(call.func).rpartition(".")[2]
     if last in _SINKS:
         return _argument_texts(call, _SINKS[last], scope)
-    if call.args:
-        return _said(call.args[0], scope)
+    for argument in call.args:  # OSError has an error number first, others a request
+        if said := _literal(_said(argument, scope)):
+            return said
     return _keyword_texts(call, scope)
 
 
@@ -140,26 +144,34 @@ def _said(expression: ast.expr, scope: Scope) -> tuple[Text, ...]:
 
 def _literal(said: tuple[Text, ...]) -> tuple[Text, ...]:
     """Drop texts that are all holes, but keep what a caller's text can fill."""
-    return few(text for text in said if has_literal(text) or any(isinstance(part, Hole) and part.owner for part in text))
+    return few(
+        text for text in said if has_literal(text) or any(isinstance(part, Hole) and part.owner for part in text)
+    )
 
 
 def shown(call: ast.Call, scope: Scope) -> Speech | None:
     """Return what a call shows by itself, if it is one of the ways SGLang speaks."""
     path = dotted(call.func) or _method_name(call)
     receiver, _, name = path.rpartition(".")
-    if name in _LEVELS_AND_VARIANTS and _is_logger(receiver, call):
-        return Speech("log", _log_texts(call.args, scope), level=_LEVELS_AND_VARIANTS[name])
-    if name == "log" and _is_logger(receiver, call) and call.args:
-        return _logged_at(call, scope)
-    if path in {"warnings.warn", "warn"} and call.args:
-        return Speech("warning", _literal(texts(call.args[0], scope)))
+    if _is_logger(receiver, call):
+        return _logged(call, name, scope)
     if name in _SINKS:
         return _sunk(call, _SINKS[name], scope)
-    if name in {"error", "exit"} and call.args:
-        return _parser_or_exit(call, path, scope)
     if name.endswith("Response") and _is_error_status(call):
         return _response(call, scope)
-    return _printed(call, path, scope) if path == "print" or path in _STREAMS else None
+    return _shown_text(call, path, scope) if call.args else None
+
+
+def _shown_text(call: ast.Call, path: str, scope: Scope) -> Speech | None:
+    """Return what a call shows whose first argument is the text."""
+    if path in _WARN:
+        return Speech("warning", _literal(texts(call.args[0], scope)))
+    if path == "sys.exit":
+        said = _literal(texts(call.args[0], scope))
+        return Speech("raise", said, "SystemExit") if said else None
+    if path.endswith(".error") and "parser" in path.lower():
+        return Speech("parser", _literal(texts(call.args[0], scope)), "SystemExit")
+    return _printed(call, scope) if path in _PRINT else None
 
 
 _LEVELS_AND_VARIANTS = {
@@ -178,9 +190,12 @@ def _is_logger(receiver: str, call: ast.Call) -> bool:
     return "log" in receiver.rpartition(".")[2].lower()
 
 
-def _logged_at(call: ast.Call, scope: Scope) -> Speech | None:
-    level = _LEVELS.get(dotted(call.args[0]).rpartition(".")[2].lower())
-    return Speech("log", _log_texts(call.args[1:], scope), level=level) if level else None
+def _logged(call: ast.Call, name: str, scope: Scope) -> Speech | None:
+    if name == "log" and call.args:
+        level = _LEVELS.get(dotted(call.args[0]).rpartition(".")[2].lower())
+        return Speech("log", _log_texts(call.args[1:], scope), level=level) if level else None
+    level = _LEVELS_AND_VARIANTS.get(name)
+    return Speech("log", _log_texts(call.args, scope), level=level) if level else None
 
 
 def _log_texts(arguments: list[ast.expr], scope: Scope) -> tuple[Text, ...]:
@@ -207,18 +222,15 @@ def _argument_texts(call: ast.Call, sink: _Sink, scope: Scope) -> tuple[Text, ..
     return ()
 
 
-def _parser_or_exit(call: ast.Call, path: str, scope: Scope) -> Speech | None:
-    said = _literal(texts(call.args[0], scope))
-    if path == "sys.exit":
-        return Speech("raise", said, "SystemExit") if said else None
-    return Speech("parser", said, "SystemExit") if "parser" in path.lower() else None
-
-
 def _is_error_status(call: ast.Call) -> bool:
     for keyword in call.keywords:
         if keyword.arg == "status_code":
             status = keyword.value
-            is_success = isinstance(status, ast.Constant) and isinstance(status.value, int) and status.value < 400
+            is_success = (
+                isinstance(status, ast.Constant)
+                and isinstance(status.value, int)
+                and status.value < _FIRST_ERROR_STATUS
+            )
             return not is_success and not dotted(status).endswith((".OK", "_OK"))
     return False
 
@@ -229,7 +241,7 @@ def _response(call: ast.Call, scope: Scope) -> Speech | None:
     return Speech("http", said) if said else None
 
 
-def _printed(call: ast.Call, path: str, scope: Scope) -> Speech | None:
+def _printed(call: ast.Call, scope: Scope) -> Speech | None:
     pieces: list[str | tuple[Text, ...]] = []
     for argument in call.args:
         pieces += [" ", texts(argument, scope)]
@@ -239,7 +251,9 @@ def _printed(call: ast.Call, path: str, scope: Scope) -> Speech | None:
 
 def error_body(body: ast.Dict, scope: Scope) -> Speech | None:
     """Return what a literal JSON body says if it reports an error or an aborted request."""
-    value_by_key = {key.value: value for key, value in zip(body.keys, body.values) if isinstance(key, ast.Constant)}
+    value_by_key = {
+        key.value: value for key, value in zip(body.keys, body.values, strict=True) if isinstance(key, ast.Constant)
+    }
     kind_words = {value.value for value in value_by_key.values() if isinstance(value, ast.Constant)}
     if "error" not in value_by_key and not ("message" in value_by_key and kind_words & {"error", "abort"}):
         return None
@@ -252,9 +266,7 @@ def _body_texts(value: Value) -> Iterator[Text]:
     if not isinstance(value, Rows):
         yield value
     elif value.is_mapping:
-        for (row,) in value.items:
-            assert isinstance(row, Rows)
-            keys, values = row.items
+        for keys, values in value.pairs():
             if any(isinstance(key, tuple) and key in _BODY_KEYS for key in keys):
                 for inner in values:
                     yield from _body_texts(inner)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, Union
+from typing import TypeVar
 
 MAX_ALTERNATIVES = 16
 
@@ -24,7 +24,7 @@ class Hole:
     """The function whose parameter it is: a caller's text can be put in."""
 
 
-Text = tuple[Union[str, Hole], ...]
+Text = tuple[str | Hole, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,16 @@ class Rows:
     items: tuple[tuple[Value, ...], ...]
     is_mapping: bool = False
 
+    def pairs(self) -> Iterator[tuple[tuple[Value, ...], tuple[Value, ...]]]:
+        """Yield a mapping's keys and values, each with its alternatives."""
+        for (row,) in self.items:
+            if isinstance(row, Rows):
+                key, value = row.items
+                yield key, value
 
-Value = Union[Text, Rows]
-Pieces = Sequence[Union[str, tuple[Text, ...]]]
+
+Value = Text | Rows
+Pieces = Sequence[str | tuple[Text, ...]]
 
 
 def has_literal(text: Text) -> bool:
@@ -45,8 +52,8 @@ def has_literal(text: Text) -> bool:
 
 
 def word_count(text: Text) -> int:
-    """Count the literal words of at least two letters."""
-    return sum(len(re.findall(r"[A-Za-z]{2,}", part)) for part in text if isinstance(part, str))
+    """Count the literal words of at least two letters; an identifier is one word."""
+    return sum(len(re.findall(r"[A-Za-z]{2}\S*", part)) for part in text if isinstance(part, str))
 
 
 def merged(parts: Iterable[str | Hole]) -> Text:
@@ -156,7 +163,7 @@ def template(text: Text) -> str | None:
         if isinstance(part, Hole) and part not in names:
             names[part] = _free_name(part.name, names.values())
     doubled = str.maketrans({"{": "{{", "}": "}}"})
-    return "".join(part.translate(doubled) if isinstance(part, str) else "{%s}" % names[part] for part in text)
+    return "".join(part.translate(doubled) if isinstance(part, str) else f"{{{names[part]}}}" for part in text)
 
 
 def _free_name(name: str, taken: Iterable[str]) -> str:

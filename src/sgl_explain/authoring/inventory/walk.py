@@ -15,6 +15,8 @@ _MAY_HOLD_TEXT = (
     ast.Constant, ast.JoinedStr, ast.BinOp, ast.Call, ast.IfExp, ast.BoolOp, ast.Name, ast.Attribute, ast.Subscript,
     ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.GeneratorExp, ast.Await, ast.NamedExpr,
 )  # fmt: skip
+_LEAVING = (ast.Raise, ast.Return, ast.Break, ast.Continue)
+_TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))  # TryStar: since Python 3.11, with the fields of Try
 _MAX_LOOKUPS = 8
 
 
@@ -53,6 +55,15 @@ class Walk:
             case ast.Import() | ast.ImportFrom():
                 return _importing(statement, scope)
         self.steps.append(Step(statement, scope))
+        if isinstance(statement, _LEAVING):
+            if isinstance(statement, ast.Break | ast.Continue):
+                self._loop_exits.append(scope)
+            return None
+        if isinstance(statement, ast.Match):
+            return self._match(statement, scope)
+        return self._compound(statement, scope) if hasattr(statement, "body") else _after_simple(statement, scope)
+
+    def _compound(self, statement: ast.stmt, scope: Scope) -> Scope | None:
         match statement:
             case ast.If():
                 return either(self.through(statement.body, scope), self.through(statement.orelse, scope))
@@ -60,17 +71,10 @@ class Walk:
                 return self._loop(statement, scope)
             case ast.With() | ast.AsyncWith():
                 return self.through(statement.body, scope)
-            case ast.Match():
-                ends = [self.through(case.body, scope) for case in statement.cases]
-                return _any_of([scope, *ends])
-            case ast.Raise() | ast.Return():
-                return None
-            case ast.Break() | ast.Continue():
-                self._loop_exits.append(scope)
-                return None
-        if type(statement).__name__ in {"Try", "TryStar"}:  # TryStar: since Python 3.11
-            return self._try(statement, scope)
-        return _after_simple(statement, scope)
+        return self._try(statement, scope) if isinstance(statement, _TRY) else scope
+
+    def _match(self, statement: ast.Match, scope: Scope) -> Scope | None:
+        return _any_of([scope, *(self.through(case.body, scope) for case in statement.cases)])
 
     def _loop(self, loop: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> Scope | None:
         outer, self._loop_exits = self._loop_exits, []
@@ -80,14 +84,12 @@ class Walk:
         self._loop_exits = outer
         return self.through(loop.orelse, after) if loop.orelse else after
 
-    def _try(self, statement: ast.stmt, scope: Scope) -> Scope | None:
-        assert isinstance(statement, ast.Try) or hasattr(statement, "handlers")
-        tried = self.through(statement.body, scope)  # type: ignore[attr-defined]  # TryStar has Try's fields
+    def _try(self, statement: ast.Try, scope: Scope) -> Scope | None:
+        tried = self.through(statement.body, scope)
         interrupted = either(scope, tried) or scope
-        handled = [self.through(handler.body, interrupted) for handler in statement.handlers]  # type: ignore[attr-defined]
-        after = _any_of([self.through(statement.orelse, tried), *handled])  # type: ignore[attr-defined]
-        final: list[ast.stmt] = statement.finalbody  # type: ignore[attr-defined]
-        ended = self.through(final, after or interrupted)
+        handled = [self.through(handler.body, interrupted) for handler in statement.handlers]
+        after = _any_of([self.through(statement.orelse, tried), *handled])
+        ended = self.through(statement.finalbody, after or interrupted)
         return ended if after else None
 
 
@@ -194,7 +196,7 @@ def _rows(node: ast.expr, scope: Scope, lookups_left: int) -> Iterator[Bound]:
 def _mapping_rows(node: ast.expr, part: str, scope: Scope, lookups_left: int) -> Iterator[Bound]:
     match node:
         case ast.Dict(keys=keys, values=values):
-            for key, value in zip(keys, values):
+            for key, value in zip(keys, values, strict=True):
                 if key is not None:
                     row = {"items": ast.Tuple([key, value], ast.Load()), "keys": key, "values": value}[part]
                     yield Bound(row, scope)

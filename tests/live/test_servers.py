@@ -1,0 +1,203 @@
+"""Real launches with only the package installed: main process, scheduler child, and the answers of a running server."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+VOLATILE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|pid=\d+|0x[0-9a-f]+|avail mem=[\d.]+|random_seed=\d+|'random_seed': \d+")
+DSPARK = (
+    "--device cuda --speculative-algorithm DSPARK --speculative-draft-model-path {MODELS}/tiny-draft "
+    "--speculative-dspark-block-size 4 --speculative-num-draft-tokens 8"
+)  # fmt: skip
+SERVE = (
+    "--device cpu --cuda-graph-backend-prefill=disabled --cuda-graph-backend-decode=disabled --max-total-tokens 4096 "
+    "--host 127.0.0.1 --port {PORT}"
+)  # fmt: skip
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def launch(live, flags, **env):
+    """Start a server in its own process group; what it prints goes to one pipe."""
+    words = live.filled(f"--model-path {{MODELS}}/tiny-llama {flags}".replace("{PORT}", str(free_port()))).split()
+    return subprocess.Popen(
+        [live.python, "-m", "sglang.launch_server", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=live.env(**env), start_new_session=True,
+    )  # fmt: skip
+
+
+def end(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait(timeout=30)
+    process.stdout.close()
+
+
+def run_to_its_end(live, flags, **env):
+    process = launch(live, flags, **env)
+    try:
+        text, _ = process.communicate(timeout=240)
+        return text, process.returncode
+    finally:
+        end(process)
+
+
+@pytest.fixture(scope="session")
+def dspark(live):
+    return run_to_its_end(live, DSPARK), run_to_its_end(live, DSPARK, SGL_EXPLAIN="0")
+
+
+@pytest.fixture(scope="session")
+def missing_module(live):
+    return run_to_its_end(live, SERVE), run_to_its_end(live, SERVE, SGL_EXPLAIN="0")
+
+
+def line_after(text, beginning):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[next(index for index, line in enumerate(lines) if line.startswith(beginning)) + 1]
+
+
+def without_explanation(text):
+    return re.sub(r"(?ms)^sgl_explain: .*?^  More:  sgl-explain show \S+\n", "", text)
+
+
+def test_an_argument_error_in_the_main_process_is_explained_once_after_its_traceback(dspark):
+    (text, _), _ = dspark
+
+    assert text.count("sgl_explain: ") == 1
+    assert line_after(text, "ValueError: DSpark").startswith("sgl_explain: ")
+    assert "sgl-explain show dspark-draft-tokens-not-gamma-plus-one" in text
+
+
+def test_the_corrected_command_can_be_pasted(dspark):
+    (text, _), _ = dspark
+
+    assert re.search(r"^ +python -m sglang\.launch_server --model-path \S+ .*--speculative-dspark-block-size 4$", text, re.M)
+
+
+def test_an_argument_error_ends_as_without_the_package(dspark):
+    (text, code), (plain_text, plain_code) = dspark
+
+    assert code == plain_code == 1
+    assert VOLATILE.sub("·", without_explanation(text)) == VOLATILE.sub("·", plain_text)
+
+
+def test_a_dying_scheduler_child_is_explained_once_after_its_traceback(missing_module):
+    (text, _), _ = missing_module
+
+    assert text.count("sgl_explain: ") == 1
+    assert line_after(text, "ModuleNotFoundError: No module named 'vllm'").startswith("sgl_explain: ")
+
+
+def test_a_dying_child_takes_the_server_down_as_without_the_package(missing_module):
+    (_, code), (_, plain_code) = missing_module
+
+    assert code == plain_code == -signal.SIGKILL
+
+
+def prefixed(text, prefix):
+    return "".join(f"{prefix}{line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["", "sglang-1  | ", "2026-08-08T09:09:09.123456789Z stderr F ", "[pod/sglang-0/server] "],
+    ids=["bare", "docker compose", "Kubernetes CRI", "kubectl --prefix"],
+)
+def test_the_log_it_left_behind_is_explained(missing_module, prefix, tmp_path):
+    _, (text, _) = missing_module
+    log = tmp_path / "server.log"
+    log.write_text(prefixed(text, prefix))
+    done = subprocess.run(
+        [sys.executable, "-m", "sgl_explain", "scan", "--json", str(log)], capture_output=True, text=True, check=True
+    )
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    causes = [record for record in records if not record.get("is_wrapper") and not record.get("is_harmless")]
+
+    assert [(record["exception"], "vllm" in record["message"]) for record in causes] == [("ModuleNotFoundError", True)]
+    assert text.splitlines()[causes[0]["line"] - 1].endswith("Traceback (most recent call last):")
+
+
+@pytest.fixture(scope="session")
+def server(live):
+    """A tiny model, really served on the CPU; gives its base address."""
+    stubs = str(HERE / "lab" / "stubs")
+    port = free_port()
+    process = launch(
+        live, SERVE.replace("{PORT}", str(port)) + " --api-key secret-key-1", PYTHONPATH=os.pathsep.join([str(live.installed), stubs])
+    )  # fmt: skip
+    try:
+        for line in process.stdout:
+            if "The server is fired up" in line:
+                break
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        end(process)
+
+
+CLIENT = """
+import json, sys, openai, sgl_explain
+client = openai.OpenAI(base_url=sys.argv[1] + "/v1", api_key=sys.argv[2], max_retries=0)
+try:
+    client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hello"}], **json.loads(sys.argv[3]))
+except openai.APIError as error:
+    explanation = sgl_explain.diagnose(error)
+    print(json.dumps(explanation and explanation.to_dict()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "options", "word"),
+    [
+        ("secret-key-1", {"top_p": 3}, "top_p"),
+        ("secret-key-1", {"max_tokens": 100000}, "context"),
+        ("wrong-key", {}, "key"),
+    ],
+)
+def test_what_the_server_answers_is_explained_at_the_openai_client(live, server, key, options, word):
+    done = subprocess.run(
+        [live.python, "-c", CLIENT, server, key, json.dumps(options)],
+        capture_output=True, text=True, env=live.env(), check=True, timeout=120,
+    )  # fmt: skip
+    explanation = json.loads(done.stdout)
+
+    assert explanation, done.stdout
+    assert word in explanation["title"].lower() + explanation["meaning"].lower()
+
+
+def test_a_plain_http_body_is_explained(server):
+    request = urllib.request.Request(
+        f"{server}/generate",
+        data=json.dumps({"text": "hello", "sampling_params": {"top_p": 3}}).encode(),
+        headers={"Content-Type": "application/json", "Authorization": "Bearer secret-key-1"},
+    )
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request, timeout=60)
+    body = caught.value.read().decode()
+    done = subprocess.run([sys.executable, "-m", "sgl_explain", "--json", body], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, body
+    assert json.loads(done.stdout)["captures"]["given"] == "3"
+
+
+def test_the_server_lives_on_after_bad_requests(server):
+    time.sleep(1)
+    request = urllib.request.Request(f"{server}/health", headers={"Authorization": "Bearer secret-key-1"})
+
+    assert urllib.request.urlopen(request, timeout=30).status == 200
