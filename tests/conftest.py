@@ -17,7 +17,7 @@ DSPARK = (
 DSPARK_ID = "dspark-draft-tokens-not-gamma-plus-one"
 
 # The shape of a module of SGLang, not its behaviour: the live suite has that.
-_FAILING_MODULE = f'''
+_FAILING_MODULE = f"""
 import argparse
 import logging
 import traceback
@@ -42,7 +42,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(prog="sglang serve")
     parser.add_argument("--tp-size", type=int)
     parser.parse_args(argv)
-'''
+"""
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

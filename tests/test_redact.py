@@ -58,3 +58,9 @@ def test_what_is_no_secret_stays(text: str):
 
 def test_a_secret_flag_masks_the_word_after_it():
     assert redacted_argv(("--api-key", "topsecret1", "--port", "1")) == ("--api-key", "****", "--port", "1")
+
+
+@pytest.mark.parametrize("piece", ["-", "--", "a-", "key-", "api_key", "_", "=", "'", "password ", "x@", "sk-"])
+def test_a_long_run_costs_little(piece: str):
+    """Fails by taking minutes: no rule may be quadratic in a repeated piece."""
+    redacted(piece * (64_000 // len(piece)))

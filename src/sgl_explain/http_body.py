@@ -39,7 +39,7 @@ def _decoded(text: str) -> object:
     """What a text that begins with a JSON object or a Python dict says; None if it is cut or neither."""
     try:
         return json.JSONDecoder().raw_decode(text)[0]
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     try:
         return ast.literal_eval(text[: text.rfind("}") + 1])

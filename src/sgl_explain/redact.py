@@ -6,8 +6,8 @@ from typing import Final
 MASK: Final = "****"
 
 _SECRET_NAME: Final = (
-    r"[\w-]*(?:api[-_]?key|secret|passw(?:or)?d|passphrase|access[-_]?key|auth[-_]?token|hf[-_]?token"
-    r"|hub[-_]?token|access[-_]?token|keyfile[-_]?password)[\w-]*"
+    r"[\w-]{0,40}?(?:api[-_]?key|secret|passw(?:or)?d|passphrase|access[-_]?key|auth[-_]?token|hf[-_]?token"
+    r"|hub[-_]?token|access[-_]?token|keyfile[-_]?password)[\w-]{0,40}"
 )
 _RULES: Final = tuple(
     (re.compile(pattern), replacement)
@@ -23,10 +23,10 @@ _RULES: Final = tuple(
         (r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", MASK),
         (r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}", rf"\1 {MASK}"),
         # a value given to a name that says it is secret: api_key='…', "api_key": "…", --api-key …, HF_TOKEN=…
-        (rf"(?i)\b({_SECRET_NAME}['\"]?\s*[=:]\s*)(['\"])(?!None\b)[^'\"\n]+\2", rf"\1\2{MASK}\2"),
-        (rf"(?i)(--{_SECRET_NAME})(\s+|=)(?!-)[^\s'\"]+", rf"\1\2{MASK}"),
-        (rf"(?i)(--{_SECRET_NAME})(\s+|=)(['\"])[^'\"\n]+\3", rf"\1\2{MASK}"),
-        (rf"(?i)(?<!-)\b({_SECRET_NAME}=)(?!None\b|['\"]|\*)[^\s,;)'\"]+", rf"\1{MASK}"),
+        (rf"(?i)(?<![\w-])({_SECRET_NAME}['\"]?\s*[=:]\s*)(['\"])(?!None\b)[^'\"\n]+\2", rf"\1\2{MASK}\2"),
+        (rf"(?i)(?<![\w-])(--{_SECRET_NAME})(\s+|=)(?!-)[^\s'\"]+", rf"\1\2{MASK}"),
+        (rf"(?i)(?<![\w-])(--{_SECRET_NAME})(\s+|=)(['\"])[^'\"\n]+\3", rf"\1\2{MASK}"),
+        (rf"(?i)(?<![\w-])({_SECRET_NAME}=)(?!None\b|['\"]|\*)[^\s,;)'\"]+", rf"\1{MASK}"),
         # home folders
         (r"(?<![\w.])/(?:home|Users)/[^/\s'\":,;)]+", "~"),
         (r"(?<![\w./])/root(?=/|\b)", "~"),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lab"))
 if os.environ.get("FAKE_SM"):
+    import automock  # noqa: F401 - GPU-only packages that SGLang imports where it sees a GPU
     import fake_cuda  # noqa: F401 - must come before sglang
 
 import sglang

@@ -88,7 +88,7 @@ def test_an_argument_error_in_the_main_process_is_explained_once_after_its_trace
 def test_the_corrected_command_can_be_pasted(dspark):
     (text, _), _ = dspark
 
-    assert re.search(r"^ +python -m sglang\.launch_server --model-path \S+ .*--speculative-dspark-block-size 4$", text, re.M)
+    assert re.search(r"^ +python -m sglang\.launch_server --model-path \S+ .*--speculative-dspark-block-size 4$", text, re.MULTILINE)
 
 
 def test_an_argument_error_ends_as_without_the_package(dspark):

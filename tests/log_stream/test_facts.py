@@ -2,8 +2,8 @@
 
 import pytest
 
-from sgl_explain.log_facts import LogFacts, tells_fact
-from sgl_explain.log_line import log_lines
+from sgl_explain.log_stream.facts import LogFacts, tells_fact
+from sgl_explain.log_stream.line import log_lines
 
 
 def facts_of(*raw: str) -> LogFacts:

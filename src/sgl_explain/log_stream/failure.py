@@ -8,11 +8,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from sgl_explain.crash_text import CrashText, begins_crash
 from sgl_explain.evidence import Raised
-from sgl_explain.message_text import Told, UsageText, begins_elsewhere, told_in, warning_in, with_replies
-from sgl_explain.traceback_chain import Chain, Link
-from sgl_explain.traceback_text import (
+from sgl_explain.log_stream.chain import Chain, Link
+from sgl_explain.log_stream.crash import CrashText, begins_crash
+from sgl_explain.log_stream.message import Told, UsageText, begins_elsewhere, told_in, warning_in, with_replies
+from sgl_explain.log_stream.traceback_text import (
     HEADER,
     exception_in,
     is_call,

@@ -5,8 +5,8 @@ from typing import Final
 
 from sgl_explain.evidence import Raised
 from sgl_explain.http_body import messages_in_text
+from sgl_explain.log_stream.traceback_text import exception_in
 from sgl_explain.redact import redacted
-from sgl_explain.traceback_text import exception_in
 
 Told = tuple[tuple[str, ...], str]
 """Type names and a message."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgl_explain.log_line import LogLine, is_wrapped, log_lines
+from sgl_explain.log_stream.line import LogLine, is_wrapped, log_lines
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,14 @@
 import pytest
 
 from sgl_explain.evidence import Frame
-from sgl_explain.traceback_text import exception_in, frame_in, is_call, is_marker, module_of, words_before_header
+from sgl_explain.log_stream.traceback_text import (
+    exception_in,
+    frame_in,
+    is_call,
+    is_marker,
+    module_of,
+    words_before_header,
+)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import re
 import shlex
 from typing import Final
 
-from sgl_explain.log_line import LogLine
+from sgl_explain.log_stream.line import LogLine
 from sgl_explain.redact import redacted_argv
 
 _MAX_SOURCES: Final = 256

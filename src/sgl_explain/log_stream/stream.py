@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sgl_explain.evidence import Context, Evidence
-from sgl_explain.failure_text import FailureText, begun_by
-from sgl_explain.log_facts import LogFacts, tells_batch, tells_fact
-from sgl_explain.log_line import LogLine, is_wrapped, log_lines
-from sgl_explain.traceback_text import HEADER, exception_in, is_call
+from sgl_explain.log_stream.facts import LogFacts, tells_batch, tells_fact
+from sgl_explain.log_stream.failure import FailureText, begun_by
+from sgl_explain.log_stream.line import LogLine, is_wrapped, log_lines
+from sgl_explain.log_stream.traceback_text import HEADER, exception_in, is_call
 
 MAX_OPEN: Final = 64
 _MAX_FOREIGN_LINES: Final = 40

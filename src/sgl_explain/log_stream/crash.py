@@ -5,8 +5,8 @@ from collections import deque
 from typing import Final
 
 from sgl_explain.evidence import MAX_FRAMES, Frame, Raised
+from sgl_explain.log_stream.traceback_text import frame_in
 from sgl_explain.redact import redacted
-from sgl_explain.traceback_text import frame_in
 
 _MAX_LINES: Final = 5_000
 _CRASH: Final = re.compile(r"Fatal Python error: |(?:Current thread|Thread) 0x\w+ .*\(most recent call first\):$")

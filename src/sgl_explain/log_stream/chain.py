@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sgl_explain.evidence import MAX_FRAMES, MAX_LEAVES, MAX_LINKS, MAX_MESSAGE_CHARS, Frame, Raised
-from sgl_explain.message_text import Told
+from sgl_explain.log_stream.message import Told
+from sgl_explain.log_stream.traceback_text import frame_in
 from sgl_explain.redact import redacted
-from sgl_explain.traceback_text import frame_in
 
 MAX_MESSAGE_LINES: Final = 60
 
