@@ -104,3 +104,7 @@ def test_a_long_hostile_message_is_matched_in_few_steps():
 
 def test_a_final_full_stop_is_not_a_point_inside_a_word():
     assert values_of("Supported: {names}.", "Supported: Qwen2VL, Qwen3.5, Kimi.") == {"names": "Qwen2VL, Qwen3.5, Kimi"}
+
+
+def test_a_text_may_use_a_name_twice():
+    assert Template.of_text("{gamma} is {gamma}{unit}").fill({"gamma": "4", "unit": "x"}) == "4 is 4x"

@@ -6,9 +6,9 @@ Importing this module does nothing and loads nothing; the names below load on fi
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from sgl_explain.diagnosis import diagnose as diagnose
+    from sgl_explain.diagnosis import scan as scan
     from sgl_explain.explanation import Explanation as Explanation
-    from sgl_explain.explanation import diagnose as diagnose
-    from sgl_explain.explanation import scan as scan
     from sgl_explain.integrations.explain import explain as explain
     from sgl_explain.integrations.installation import install as install
     from sgl_explain.integrations.installation import uninstall as uninstall
@@ -20,8 +20,8 @@ __version__ = "0.1.0"
 
 _HOME: Final = {
     "Explanation": ("sgl_explain.explanation", "Explanation"),
-    "diagnose": ("sgl_explain.explanation", "diagnose"),
-    "scan": ("sgl_explain.explanation", "scan"),
+    "diagnose": ("sgl_explain.diagnosis", "diagnose"),
+    "scan": ("sgl_explain.diagnosis", "scan"),
     "knowledge": ("sgl_explain.knowledge_base", "bundled_knowledge"),
     "explain": ("sgl_explain.integrations.explain", "explain"),
     "install": ("sgl_explain.integrations.installation", "install"),

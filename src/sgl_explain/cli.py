@@ -10,12 +10,14 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
 from sgl_explain import __version__
+from sgl_explain.diagnosis import diagnose, nearest_to, scan
 from sgl_explain.entry import Entry
 from sgl_explain.errors import UnknownEntryError
-from sgl_explain.explanation import Explanation, diagnose, explanation_of, nearest_to, scan
+from sgl_explain.explanation import Explanation, explanation_of
 from sgl_explain.knowledge_base import bundled_knowledge
 from sgl_explain.render.choose import print_explanation
 from sgl_explain.render.record import json_line, record
@@ -79,18 +81,20 @@ def _given_text(words: list[str]) -> str | None:
 
 
 def _scan(arguments: argparse.Namespace) -> int:
-    status = NOTHING
-    for name in arguments.files:
-        try:
-            lines = sys.stdin if name == "-" else open(name, encoding="utf-8", errors="replace")  # noqa: SIM115 - closed below
-        except OSError as error:
-            print(f"sgl-explain: {name}: {error.strerror}", file=sys.stderr)
-            status = BAD_USAGE
-            continue
-        with lines:
-            found = _tell_scan(lines, arguments.json, name if len(arguments.files) > 1 else "")
-        status = found if status == NOTHING else status
-    return status
+    statuses = [_scan_file(name, arguments) for name in arguments.files]
+    return BAD_USAGE if BAD_USAGE in statuses else min(statuses)
+
+
+def _scan_file(name: str, arguments: argparse.Namespace) -> int:
+    label = name if len(arguments.files) > 1 else ""
+    if name == "-":
+        return _tell_scan(sys.stdin, arguments.json, label)
+    try:
+        with Path(name).open(encoding="utf-8", errors="replace") as lines:
+            return _tell_scan(lines, arguments.json, label)
+    except OSError as error:
+        print(f"sgl-explain: {name}: {error.strerror}", file=sys.stderr)
+        return BAD_USAGE
 
 
 def _tell_scan(lines: Iterable[str], as_json: bool, name: str) -> int:
@@ -191,7 +195,8 @@ _COMMANDS: Final = {
 def _message_parser() -> argparse.ArgumentParser:
     parser = _parser("explain an SGLang error: its meaning, why it happened, what to type instead")
     parser.usage = "sgl-explain [--json] MESSAGE | - | {" + ",".join(_COMMANDS) + "} ..."
-    parser.epilog = "commands:\n" + "".join(f"  {name:8}{help_}\n" for name, help_ in _COMMANDS.items()) + "\n" + _EPILOG
+    commands = "".join(f"  {name:8}{about}\n" for name, about in _COMMANDS.items())
+    parser.epilog = f"commands:\n{commands}\n{_EPILOG}"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("message", nargs="*", help="the error as it was seen; - or nothing reads standard input")
     parser.add_argument("--version", action="version", version=f"sgl-explain {__version__}")

@@ -168,7 +168,7 @@ def entry_to_dict(entry: Entry) -> dict[str, Any]:
 def template_of(text: str) -> Template:
     """Return a text of an entry as a template; one that cannot be read stands for itself."""
     try:
-        return Template.parse(text)
+        return Template.of_text(text)
     except TemplateError:
         return Template(text, (text,))
 

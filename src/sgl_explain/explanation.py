@@ -3,19 +3,16 @@
 `diagnose` and `scan` are the library's two questions; renderers turn what they return into a form.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sgl_explain.command import corrected, shell_text
 from sgl_explain.entry import Entry, EntryFix, Example, Prevention
-from sgl_explain.environment import current_context, phase_of
-from sgl_explain.evidence import MAX_MESSAGE_CHARS, Context, Evidence, Raised, evidence_from
-from sgl_explain.http_body import messages_in_body
-from sgl_explain.knowledge_base import Knowledge, bundled_knowledge
-from sgl_explain.log_stream import Incident, incidents
+from sgl_explain.environment import phase_of
+from sgl_explain.evidence import Evidence
+from sgl_explain.knowledge_base import Knowledge
 from sgl_explain.matching import Confidence, Judgement, Verdict, judge
-from sgl_explain.redact import redacted
 from sgl_explain.wording import Circumstances, condition_text, filled, filled_code, holds
 
 _MAX_CAPTURE_CHARS: Final = 200
@@ -112,58 +109,6 @@ class Explanation:
         return short_html(self)
 
 
-def diagnose(failure: object, knowledge: Knowledge | None = None) -> Explanation | None:
-    """Explain an exception, a message, a traceback or log as text, or a decoded HTTP error body.
-
-    Returns None when nothing in the knowledge base accounts for it, and for anything else that is passed. Never
-    raises on odd input.
-    """
-    known = knowledge or bundled_knowledge()
-    match failure:
-        case Evidence():
-            return explained(failure, known)
-        case BaseException():
-            return explained(evidence_from(failure, current_context()), known)
-        case bytes() | bytearray():
-            return diagnose_text(bytes(failure).decode("utf-8", "replace"), known)
-        case str():
-            return diagnose_text(failure, known)
-        case dict():
-            replies = tuple(Raised((), redacted(text[:MAX_MESSAGE_CHARS])) for text in messages_in_body(failure))
-            return explained(Evidence(replies, Context(deliberate=True)), known)
-        case _:
-            return None
-
-
-def diagnose_text(text: str, knowledge: Knowledge) -> Explanation | None:
-    """Explain a text that someone pasted: of all failures in it, the surest that is not a mere wrapper."""
-    found = (explained(evidence, knowledge) for evidence in evidence_in_text(text))
-    explanations = [explanation for explanation in found if explanation is not None]
-    return min(explanations, key=_surest_first, default=None)
-
-
-def nearest_to(text: str, knowledge: Knowledge) -> Explanation:
-    """Return the three entries most like a text that nothing accounts for, as a ``similar`` explanation."""
-    judgements = [judge(evidence, knowledge) for evidence in evidence_in_text(text)]
-    alike = {verdict.entry.id: verdict for judgement in judgements for verdict in judgement.nearest}
-    best = sorted(alike.values(), key=lambda verdict: -verdict.score)[:3]
-    nearest = tuple(Nearest(verdict.entry.id, verdict.entry.title, round(verdict.score)) for verdict in best)
-    message = redacted(text.strip()[:MAX_MESSAGE_CHARS])
-    return Explanation(None, "No entry accounts for this error", "similar", "", message, nearest=nearest)
-
-
-def scan(lines: Iterable[str], knowledge: Knowledge | None = None) -> Iterator[Explanation]:
-    """Explain the failures in a log, as they come; ``line`` tells where each begins (1-based).
-
-    Streams in constant memory. Failures that nothing accounts for yield nothing.
-    """
-    known = knowledge or bundled_knowledge()
-    for incident in incidents(lines, interesting=known.speaks_of):
-        explanation = explained(incident.evidence, known)
-        if explanation is not None:
-            yield replace(explanation, line=incident.line)
-
-
 def explained(evidence: Evidence, knowledge: Knowledge) -> Explanation | None:
     """Return the explanation of a failure, if an entry accounts for it exactly or probably."""
     judgement = judge(evidence, knowledge)
@@ -180,23 +125,6 @@ def explanation_of(entry: Entry) -> Explanation:
     exception = entry.raises[0] if entry.raises else ""
     page = Explanation(entry.id, entry.title, "exact", exception, message)
     return _with_entry(page, entry, circumstances, list_all=True)
-
-
-def evidence_in_text(text: str) -> Iterator[Evidence]:
-    """Return what a pasted text may be: one message as it stands, then each failure found in it."""
-    context = Context(deliberate=True)
-    yield Evidence((Raised((), redacted(text.strip()[:MAX_MESSAGE_CHARS])),), context)
-    for incident in incidents(text.splitlines(), context, interesting=lambda _: True):
-        yield _deliberate(incident)
-
-
-def _deliberate(incident: Incident) -> Evidence:
-    return incident.evidence.within(replace(incident.evidence.context, deliberate=True))
-
-
-def _surest_first(explanation: Explanation) -> tuple[bool, bool, bool, bool]:
-    is_bare_message = not explanation.exception
-    return (explanation.is_harmless, explanation.is_wrapper, explanation.confidence != "exact", is_bare_message)
 
 
 def _names(text: str) -> frozenset[str]:
@@ -225,7 +153,9 @@ def _explanation(verdict: Verdict, judgement: Judgement, evidence: Evidence) -> 
     return _with_entry(page, verdict.entry, Circumstances(captures, replace(context, phase=phase)))
 
 
-def _with_entry(page: Explanation, entry: Entry, circumstances: Circumstances, *, list_all: bool = False) -> Explanation:
+def _with_entry(
+    page: Explanation, entry: Entry, circumstances: Circumstances, *, list_all: bool = False
+) -> Explanation:
     values = circumstances.values
     return replace(
         page,

@@ -32,6 +32,7 @@ _MARGIN: Final = 6.0
 _MIN_FUZZY_WORDS: Final = 4
 _FUZZY_CHARS: Final = 600
 _LINE_RATIO: Final = 80.0
+_SAME: Final = 100.0
 
 
 class _Fit(IntEnum):
@@ -88,7 +89,13 @@ def judge(evidence: Evidence, knowledge: Knowledge) -> Judgement:
 
 
 def _precedence(verdict: Verdict) -> tuple[bool, bool, bool, int, float]:
-    return (not verdict.entry.harmless, not verdict.entry.wrapper, verdict.confidence == "exact", verdict.depth, verdict.score)
+    return (
+        not verdict.entry.harmless,
+        not verdict.entry.wrapper,
+        verdict.confidence == "exact",
+        verdict.depth,
+        verdict.score,
+    )
 
 
 def _best_for_link(link: Raised, depth: int, evidence: Evidence, knowledge: Knowledge) -> Verdict | None:
@@ -167,10 +174,10 @@ def _stands_alone(message: str, start: int, end: int) -> bool:
 def _by_site(entry: Entry, site: Site, link: Raised, depth: int) -> Verdict | None:
     if _type_fit(entry, link) is not _Fit.YES:
         return None
-    likeness = _line_likeness(site.line, link) if site.line else 100.0
+    likeness = _line_likeness(site.line, link) if site.line else _SAME
     if likeness < _LINE_RATIO:
         return None
-    confidence: Confidence = "exact" if likeness == 100 else "probable"
+    confidence: Confidence = "exact" if likeness == _SAME else "probable"
     score = 20 + (60 if site.line else 0) + likeness / 100
     captures = {"message": link.message.partition("\n")[0]}
     reasons = (f"it was raised in {site.upstream}" + (" by that line" if site.line else ""),)

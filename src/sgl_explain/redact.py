@@ -5,7 +5,7 @@ from typing import Final
 
 MASK: Final = "****"
 
-_SECRET_NAME: Final = (
+_HUSH_NAME: Final = (
     r"[\w-]{0,40}?(?:api[-_]?key|secret|passw(?:or)?d|passphrase|access[-_]?key|auth[-_]?token|hf[-_]?token"
     r"|hub[-_]?token|access[-_]?token|keyfile[-_]?password)[\w-]{0,40}"
 )
@@ -23,10 +23,10 @@ _RULES: Final = tuple(
         (r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", MASK),
         (r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}", rf"\1 {MASK}"),
         # a value given to a name that says it is secret: api_key='…', "api_key": "…", --api-key …, HF_TOKEN=…
-        (rf"(?i)(?<![\w-])({_SECRET_NAME}['\"]?\s*[=:]\s*)(['\"])(?!None\b)[^'\"\n]+\2", rf"\1\2{MASK}\2"),
-        (rf"(?i)(?<![\w-])(--{_SECRET_NAME})(\s+|=)(?!-)[^\s'\"]+", rf"\1\2{MASK}"),
-        (rf"(?i)(?<![\w-])(--{_SECRET_NAME})(\s+|=)(['\"])[^'\"\n]+\3", rf"\1\2{MASK}"),
-        (rf"(?i)(?<![\w-])({_SECRET_NAME}=)(?!None\b|['\"]|\*)[^\s,;)'\"]+", rf"\1{MASK}"),
+        (rf"(?i)(?<![\w-])({_HUSH_NAME}['\"]?\s*[=:]\s*)(['\"])(?!None\b)[^'\"\n]+\2", rf"\1\2{MASK}\2"),
+        (rf"(?i)(?<![\w-])(--{_HUSH_NAME})(\s+|=)(?!-)[^\s'\"]+", rf"\1\2{MASK}"),
+        (rf"(?i)(?<![\w-])(--{_HUSH_NAME})(\s+|=)(['\"])[^'\"\n]+\3", rf"\1\2{MASK}"),
+        (rf"(?i)(?<![\w-])({_HUSH_NAME}=)(?!None\b|['\"]|\*)[^\s,;)'\"]+", rf"\1{MASK}"),
         # home folders
         (r"(?<![\w.])/(?:home|Users)/[^/\s'\":,;)]+", "~"),
         (r"(?<![\w./])/root(?=/|\b)", "~"),
@@ -49,7 +49,7 @@ def redacted(text: str) -> str:
 def redacted_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Return a command's words masked; the word after a secret flag is masked even where it stands alone."""
     masked: list[str] = []
-    secret_flag = re.compile(rf"(?i)--{_SECRET_NAME}")
+    secret_flag = re.compile(rf"(?i)--{_HUSH_NAME}")
     for word in argv:
         follows_secret = bool(masked) and secret_flag.fullmatch(masked[-1]) is not None
         masked.append(MASK if follows_secret and not word.startswith("--") else redacted(word))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from string import Formatter
 from typing import Final
 
@@ -67,6 +68,13 @@ class Template:
         Raises TemplateError for unbalanced braces, an unknown kind, a bad or repeated name, or two
         placeholders side by side.
         """
+        template = cls.of_text(text)
+        _check_order(text, template.parts)
+        return template
+
+    @classmethod
+    def of_text(cls, text: str) -> "Template":
+        """Read a text that is only to be filled: names may repeat and stand side by side."""
         try:
             fields = list(Formatter().parse(text))
         except ValueError as error:
@@ -77,7 +85,6 @@ class Template:
                 parts.append(literal)
             if name is not None:
                 parts.append(_placeholder(text, name, kind or "text", conversion))
-        _check_order(text, parts)
         return cls(text, tuple(parts))
 
     @cached_property
@@ -162,11 +169,11 @@ def _placeholder(text: str, name: str, kind: str, conversion: str | None) -> Pla
     return Placeholder(name, kind)
 
 
-def _check_order(text: str, parts: list[str | Placeholder]) -> None:
+def _check_order(text: str, parts: tuple[str | Placeholder, ...]) -> None:
     names = [part.name for part in parts if isinstance(part, Placeholder)]
     if len(names) != len(set(names)):
         raise TemplateError(text, "a placeholder name is used twice")
-    for left, right in zip(parts, parts[1:], strict=False):
+    for left, right in pairwise(parts):
         if isinstance(left, Placeholder) and isinstance(right, Placeholder):
             raise TemplateError(text, f"placeholders {left.name!r} and {right.name!r} stand side by side")
     if not any(isinstance(part, str) and part.strip() for part in parts):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sgl_explain.entry import entry_to_dict
-from sgl_explain.knowledge_base import read_entries
+from sgl_explain.entry_files import read_entries
 
 HERE = Path(__file__).resolve().parent
 ENTRIES = HERE.parent.parent / "src" / "sgl_explain" / "data" / "entries"

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from sgl_explain.authoring.rules import RULES, texts
+from sgl_explain.diagnosis import diagnose_text
 from sgl_explain.entry import Entry, EntryTest
+from sgl_explain.entry_files import read_entries
 from sgl_explain.errors import KnowledgeError
 from sgl_explain.evidence import Context, Evidence, Raised
-from sgl_explain.explanation import diagnose_text
-from sgl_explain.knowledge_base import Knowledge, read_entries
+from sgl_explain.knowledge_base import Knowledge
 from sgl_explain.matching import Verdict, judge
 from sgl_explain.redact import redacted
 
@@ -144,7 +145,7 @@ def shared_texts(shelf: Shelf) -> Iterator[tuple[str, str]]:
 
 
 def _is_remedy(text: str, shelf: Shelf) -> bool:
-    from sgl_explain.knowledge_base import read_remedies
+    from sgl_explain.entry_files import read_remedies
 
     return any(" ".join(fix.do.split()) == text for fix in read_remedies(shelf.root).values())
 
@@ -153,6 +154,6 @@ SHELF_RULES: Final = (placement, references, tests_find_their_entry, shared_text
 
 
 def _ids_in(file: Path) -> tuple[str, ...]:
-    from sgl_explain.knowledge_base import read_toml
+    from sgl_explain.entry_files import read_toml
 
     return tuple(read_toml(file))

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from sgl_explain.entry import entry_to_dict
-from sgl_explain.knowledge_base import read_entries
+from sgl_explain.entry_files import read_entries
 
 
 def compiled(root: Path) -> str:

@@ -15,9 +15,10 @@ Rule = Callable[[Entry], Iterator[str]]
 _ID: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MAX_ID_CHARS: Final = 64
 _MAX_TITLE_CHARS: Final = 72
+_MIN_WORDS: Final = 2
 _RARE_WORD_CHARS: Final = 8
 _FILLER: Final = re.compile(
-    r"(?i)this error (?:occurs|happens|means|is raised)|check your (?:configuration|config|settings|environment)\b(?! for)"
+    r"(?i)this error (?:occurs|happens|means|is raised)|check your (?:configuration|config|settings|environment)\b"
     r"|please (?:ensure|make sure|check)|try again later|something went wrong|for some reason|properly configured"
 )
 _HEDGE: Final = re.compile(r"(?i)\b(?:might|may|could) (?:possibly|perhaps|maybe)\b|\bit seems\b|\bprobably because\b")
@@ -73,7 +74,7 @@ def templates(entry: Entry) -> Iterator[str]:
     """A template holds two literal words or one rare one."""
     for text in entry.templates:
         words = Template.parse(text).words
-        if len(words) < 2 and not any(len(word) >= _RARE_WORD_CHARS or "_" in word for word in words):
+        if len(words) < _MIN_WORDS and not any(len(word) >= _RARE_WORD_CHARS or "_" in word for word in words):
             yield f"template {text!r}: too few literal words to be told from other messages"
 
 
@@ -85,8 +86,10 @@ def captured_names(entry: Entry) -> Iterator[str]:
         return
     for place, text in texts(entry, with_code=True):
         for name in sorted(template_of(text).names - captured):
-            yield f"{place}: no template captures {{{name}}}" if name not in _some(by_template) else (
-                f"{place}: {{{name}}} is not captured by every template"
+            yield (
+                f"{place}: no template captures {{{name}}}"
+                if name not in _some(by_template)
+                else (f"{place}: {{{name}}} is not captured by every template")
             )
     for place, when in _conditions(entry):
         for key in when:
@@ -139,9 +142,7 @@ def texts(entry: Entry, *, with_code: bool) -> Iterator[tuple[str, str]]:
 
 def flags_in_fixes(entry: Entry) -> frozenset[str]:
     """The flags that fixes tell the user to set, or name in their sentences."""
-    return frozenset(
-        flag for fix in entry.fixes for text in (fix.do, *fix.set) for flag in _FLAG.findall(text)
-    )
+    return frozenset(flag for fix in entry.fixes for text in (fix.do, *fix.set) for flag in _FLAG.findall(text))
 
 
 def _pasted(fix: EntryFix) -> Iterator[str]:

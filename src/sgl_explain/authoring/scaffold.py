@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from sgl_explain.authoring.check import file_for
+from sgl_explain.diagnosis import evidence_in_text
 from sgl_explain.evidence import Evidence, Raised
-from sgl_explain.explanation import evidence_in_text
 
 _VALUE: Final = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])|(?<![\w/])/[\w./-]+")
 _WORD: Final = re.compile(r"[a-z0-9]+")

@@ -92,8 +92,8 @@ def _downloaded(number: str, cache: Path) -> Path:
         raise KnowledgeError([f"--sglang {number}: neither a file, a folder nor a release number"])
     found = next(iter(cache.glob(f"sglang-{number}-*.whl")), None)
     if found is None:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"sglang=={number}", "-d", str(cache)]
-        subprocess.run(command, check=False)  # noqa: S603 - our own interpreter, a checked number
+        pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(cache))
+        subprocess.run((*pip, f"sglang=={number}"), check=False)  # noqa: S603 - our own interpreter, a checked number
         found = next(iter(cache.glob(f"sglang-{number}-*.whl")), None)
     if found is None:
         raise KnowledgeError([f"--sglang {number}: pip could not download it"])

@@ -69,8 +69,9 @@ def explain_error(error: BaseException) -> "Explanation | None":
         links = _chain(error)
         if any(_has_note_of_ours(link) for link in links):
             return None
+        told = {getattr(link, _MARK, None) for link in links}
         explanation = explain_evidence(evidence_from(error, current_context()))
-        if explanation is None or explanation.is_harmless or explanation.id in {getattr(link, _MARK, None) for link in links}:
+        if explanation is None or explanation.is_harmless or explanation.id in told:
             return None
         for link in links:
             _mark(link, explanation)

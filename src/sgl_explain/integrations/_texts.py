@@ -1,4 +1,4 @@
-"""Errors that a program only speaks of: text in a log record or a warning, its exception perhaps still being handled."""
+"""Errors that a program only speaks of, in a log record or a warning; its exception may still be being handled."""
 
 import sys
 from typing import TYPE_CHECKING, Final

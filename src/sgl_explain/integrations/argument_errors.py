@@ -14,9 +14,7 @@ def hook_argument_errors() -> Undo:
     """Explain what an argument parser of SGLang rejects, after argparse has printed it and before it exits."""
     is_active = True
 
-    def error(
-        wrapped: Callable[..., NoReturn], parser: argparse.ArgumentParser, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> NoReturn:
+    def error(wrapped: Callable[..., NoReturn], _: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
         try:
             wrapped(*args, **kwargs)
         finally:

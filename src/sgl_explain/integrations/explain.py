@@ -22,7 +22,7 @@ class Explaining:
     def __init__(self, how: Show) -> None:
         self._how: Show = how
 
-    def __enter__(self) -> "Explaining":
+    def __enter__(self) -> "Explaining":  # noqa: PYI034 - typing.Self came with Python 3.11
         return self
 
     def __exit__(
@@ -68,7 +68,7 @@ def _attach(error: BaseException, how: Show) -> None:
 def _decorated(function: _F, explaining: Explaining) -> _F:
     import wrapt  # waits: a with statement does not need it
 
-    def call(wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(wrapped: Callable[..., Any], _: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with explaining:
             result = wrapped(*args, **kwargs)
         if inspect.iscoroutine(result):

@@ -45,7 +45,7 @@ def hook_ipython(shell: Any) -> Undo:
         return _undo_by_shell[id(shell)]
     undos = [_wrap(shell, name) for name in _METHODS]
     show_by(_display)
-    shell.register_magic_function(lambda line: _explain_last(), magic_kind="line", magic_name="explain")
+    shell.register_magic_function(lambda _: _explain_last(), magic_kind="line", magic_name="explain")
 
     def undo() -> None:
         _undo_by_shell.pop(id(shell), None)
@@ -87,7 +87,7 @@ def _wrap(shell: Any, name: str) -> Undo:
 
 
 def _shown_error(args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException | None:
-    given = kwargs.get("exc_tuple") or next((arg for arg in args if isinstance(arg, tuple) and len(arg) == 3), None)
+    given = kwargs.get("exc_tuple") or next((arg for arg in args if isinstance(arg, tuple)), None)
     error = given[1] if given else sys.exc_info()[1]
     return error if isinstance(error, BaseException) else getattr(sys, "last_value", None)
 
@@ -111,7 +111,7 @@ def _display(explanation: "Explanation", *, full: bool = False) -> None:
 
 def _explain_last() -> None:
     """The ``%explain`` magic: the whole page for the last error of this session."""
-    from sgl_explain.explanation import diagnose
+    from sgl_explain.diagnosis import diagnose
 
     error = getattr(sys, "last_value", None)
     if error is None:

@@ -20,9 +20,7 @@ def hook_log_records() -> Undo:
     """Explain records of level ERROR and above once every handler has written them."""
     is_active = True
 
-    def call_handlers(
-        wrapped: Callable[..., None], logger: logging.Logger, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
+    def call_handlers(wrapped: Callable[..., None], _: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         wrapped(*args, **kwargs)
         if is_active and not is_off():
             with never_in_the_way():

@@ -99,7 +99,10 @@ def command_lines(fix: Fix) -> Iterator[str]:
         yield fix.command
     elif fix.set or fix.remove:
         yield "\n".join(
-            [*(f"remove  {flag}" for flag in fix.remove), *(f"set     {name} {value}".rstrip() for name, value in fix.set.items())]
+            [
+                *(f"remove  {flag}" for flag in fix.remove),
+                *(f"set     {name} {value}".rstrip() for name, value in fix.set.items()),
+            ]
         )
     if fix.code:
         yield fix.code
@@ -109,7 +112,11 @@ def _prevention(page: Explanation) -> Iterator[Block]:
     if page.prevention is None:
         return
     yield from (Block("text", habit, "Prevent") for habit in page.prevention.habits)
-    for label, code in (("Check", page.prevention.validate), ("Guard", page.prevention.guard), ("Catch", page.prevention.catch)):
+    for label, code in (
+        ("Check", page.prevention.validate),
+        ("Guard", page.prevention.guard),
+        ("Catch", page.prevention.catch),
+    ):
         if code:
             yield Block("code", code.strip("\n"), label)
 
