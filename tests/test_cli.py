@@ -41,7 +41,7 @@ def test_an_unknown_message_is_not(plain, capsys):
 
 
 def test_a_likeness_is_named_as_such_and_explains_nothing(plain, capsys):
-    status = main(["DSpark num draft tokens should be equal to gamma plus 1 but something else was got, gamma"])
+    status = main(["When setting gc_threshold, it should contain between 1 and 3 whole numbers"])
     out = capsys.readouterr().out
 
     assert status == 1

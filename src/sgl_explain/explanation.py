@@ -124,7 +124,7 @@ def explanation_of(entry: Entry) -> Explanation:
     message = filled(entry.templates[0], values) if entry.templates else ""
     exception = entry.raises[0] if entry.raises else ""
     page = Explanation(entry.id, entry.title, "exact", exception, message)
-    return _with_entry(page, entry, circumstances, list_all=True)
+    return _with_entry(page, entry, circumstances)
 
 
 def _names(text: str) -> frozenset[str]:
@@ -150,20 +150,18 @@ def _explanation(verdict: Verdict, judgement: Judgement, evidence: Evidence) -> 
         rank=context.rank,
         release=context.release,
     )
-    return _with_entry(page, verdict.entry, Circumstances(captures, replace(context, phase=phase)))
+    return _with_entry(page, verdict.entry, Circumstances(captures, captures, replace(context, phase=phase)))
 
 
-def _with_entry(
-    page: Explanation, entry: Entry, circumstances: Circumstances, *, list_all: bool = False
-) -> Explanation:
+def _with_entry(page: Explanation, entry: Entry, circumstances: Circumstances) -> Explanation:
     values = circumstances.values
     return replace(
         page,
         is_wrapper=entry.wrapper,
         is_harmless=entry.harmless,
         meaning=filled(entry.meaning, values),
-        causes=_causes(entry, circumstances, list_all),
-        fixes=tuple(_fixes(entry, circumstances, list_all)),
+        causes=_causes(entry, circumstances),
+        fixes=tuple(_fixes(entry, circumstances)),
         trigger=filled(entry.trigger, values),
         situations=tuple(text for text in (filled(item, values) for item in entry.situations) if text),
         example=entry.example,
@@ -175,11 +173,11 @@ def _with_entry(
     )
 
 
-def _causes(entry: Entry, circumstances: Circumstances, list_all: bool) -> tuple[Cause, ...]:
+def _causes(entry: Entry, circumstances: Circumstances) -> tuple[Cause, ...]:
     """The cause that the values decide, or all that they leave possible."""
     verdicts = [(case, holds(case.when, circumstances) if case.when else None) for case in entry.cases]
-    decided = [case for case, verdict in verdicts if verdict] if not list_all else []
-    possible = decided or [case for case, verdict in verdicts if list_all or verdict is not False]
+    decided = [case for case, verdict in verdicts if verdict]
+    possible = decided or [case for case, verdict in verdicts if verdict is not False]
     return tuple(
         Cause(
             "" if decided else filled(case.sign, circumstances.values),
@@ -190,9 +188,9 @@ def _causes(entry: Entry, circumstances: Circumstances, list_all: bool) -> tuple
     )
 
 
-def _fixes(entry: Entry, circumstances: Circumstances, list_all: bool) -> Iterator[Fix]:
+def _fixes(entry: Entry, circumstances: Circumstances) -> Iterator[Fix]:
     for fix in entry.fixes:
-        if (holds(fix.when, circumstances) is not False or list_all) and (told := _fix(fix, circumstances)):
+        if holds(fix.when, circumstances) is not False and (told := _fix(fix, circumstances)):
             yield told
 
 

@@ -15,9 +15,10 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(`{-])")
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What conditions are decided by: the captured values and the failure's context."""
+    """What texts are filled with (``values``), and what conditions are decided by: ``captures`` and the context."""
 
     values: Mapping[str, str] = field(default_factory=dict)
+    captures: Mapping[str, str] = field(default_factory=dict)
     context: Context = field(default_factory=Context)
 
 
@@ -59,7 +60,7 @@ def _one_holds(key: str, wanted: str, circumstances: Circumstances) -> bool | No
             phase = circumstances.context.phase
             return None if phase is None else phase in _alternatives(wanted)
         case _:
-            value = circumstances.values.get(key)
+            value = circumstances.captures.get(key)
             return None if value is None else re.search(wanted, value) is not None
 
 
@@ -86,7 +87,7 @@ def _in_words(key: str, wanted: str) -> str:
         case "phase":
             return " or ".join(_PHASE_WORDS.get(phase, phase) for phase in _alternatives(wanted))
         case _:
-            return f"{key}: {wanted}"
+            return f"{key} {wanted.strip('^$').replace('|', ' or ')}"
 
 
 def _told_sentences(paragraph: str, values: Mapping[str, str]) -> str:

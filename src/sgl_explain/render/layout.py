@@ -1,6 +1,6 @@
 """What every text form of an explanation says, and in which order; forms add colour or tags, no words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -23,6 +23,11 @@ class Block:
     def items(self) -> tuple[str, ...]:
         """The parts of a comma-separated text."""
         return tuple(part.strip() for part in self.text.split(","))
+
+
+def label_width(blocks: Sequence[Block]) -> int:
+    """Return the columns that labels take: two before, the longest with its colon, one after."""
+    return max(len(block.label) for block in blocks) + 4
 
 
 def report_url(report: str) -> str:
@@ -79,14 +84,21 @@ def _meaning(page: Explanation) -> Iterator[Block]:
         yield Block("text", page.causes[0].means)
         return
     for cause in page.causes:
-        sign = f"({cause.condition}) {cause.sign}" if cause.condition else cause.sign
-        yield Block("text", f"{sign} {cause.means}".strip(), "If")
+        sign = cause.sign or f"({cause.condition})"
+        yield Block("text", f"{sign} {cause.means}", "If")
 
 
 def _fix(fix: Fix, label: str) -> Iterator[Block]:
-    yield Block("fix", f"({fix.condition}) {fix.do}" if fix.condition else fix.do, label)
+    advice = _without_or(fix.do)
+    yield Block("fix", f"({fix.condition}) {advice}" if fix.condition else advice, label)
     for line in command_lines(fix):
         yield Block("code", line)
+
+
+def _without_or(advice: str) -> str:
+    """The advice without the "Or" that its label says already."""
+    bare = advice.removeprefix("Or, ").removeprefix("Or ")
+    return bare[:1].upper() + bare[1:]
 
 
 def command_lines(fix: Fix) -> Iterator[str]:

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sgl_explain.explanation import Explanation
-from sgl_explain.render.layout import Block, full_form, short_form
+from sgl_explain.render.layout import Block, full_form, label_width, short_form
 
 WIDTH: Final = 80
-LABEL_WIDTH: Final = 9
 
 
 def short_text(explanation: Explanation) -> str:
@@ -22,30 +21,31 @@ def full_text(explanation: Explanation) -> str:
 
 
 def _text(blocks: Iterable[Block]) -> str:
-    return "\n".join(line for block in blocks for line in _lines(block))
+    shown = tuple(blocks)
+    width = label_width(shown)
+    return "\n".join(line for block in shown for line in _lines(block, width))
 
 
-def _lines(block: Block) -> Iterator[str]:
-    if block.role == "title":
-        yield from textwrap.wrap(printable(block.text), WIDTH, subsequent_indent="  ")
-        return
-    label = f"  {block.label}:".ljust(LABEL_WIDTH) if block.label else "  "
-    if block.role == "code":
-        yield from _code_lines(label, block)
-        return
-    indent = " " * (LABEL_WIDTH if block.label else 2)
-    yield from textwrap.wrap(
-        printable(block.text), WIDTH, initial_indent=label.ljust(len(indent)), subsequent_indent=indent,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+def _lines(block: Block, width: int) -> Iterable[str]:
+    match block.role:
+        case "title":
+            return textwrap.wrap(printable(block.text), WIDTH, subsequent_indent="  ")
+        case "code":
+            return _code_lines(block, width)
+        case _:
+            label = f"  {block.label}:".ljust(width) if block.label else "  "
+            return textwrap.wrap(
+                printable(block.text), WIDTH, initial_indent=label, subsequent_indent=" " * len(label),
+                break_long_words=False, break_on_hyphens=False,
+            )  # fmt: skip
 
 
-def _code_lines(label: str, block: Block) -> Iterator[str]:
+def _code_lines(block: Block, width: int) -> Iterator[str]:
     """Code is never wrapped: it is there to be pasted."""
     if block.label:
-        yield label.rstrip()
+        yield f"  {block.label}:"
     for line in block.text.splitlines():
-        yield (" " * LABEL_WIDTH + printable(line)).rstrip()
+        yield (" " * width + printable(line)).rstrip()
 
 
 def printable(text: str) -> str:

@@ -1,12 +1,13 @@
 """The terminal form: the plain text's words in colour, wrapped to the window, reports as links. The only rich user."""
 
+import re
 from collections.abc import Iterable
 from io import StringIO
 from typing import TYPE_CHECKING, Final, TextIO
 
 from sgl_explain.explanation import Explanation
-from sgl_explain.render.layout import Block, full_form, report_url, short_form
-from sgl_explain.render.plain import LABEL_WIDTH, printable
+from sgl_explain.render.layout import Block, full_form, label_width, report_url, short_form
+from sgl_explain.render.plain import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _STYLES: Final = {
     "title": "bold yellow", "text": "", "fix": "bold green", "code": "cyan", "hint": "dim", "reports": "",
 }  # fmt: skip
+_TRAILING_BLANKS: Final = re.compile(r" +((?:\x1b\[0m)?)$")
 _LABEL_STYLE: Final = "bold"
 _MAX_WIDTH: Final = 100
 
@@ -34,13 +36,14 @@ def _rendered(blocks: Iterable[Block], stream: TextIO) -> str:
         emoji=False, color_system=seen.color_system or "standard",  # type: ignore[arg-type]  # rich's own names
         legacy_windows=False,
     )  # fmt: skip
+    shown = tuple(blocks)
     with console.capture() as captured:
-        for block in blocks:
-            _print_block(console, block)
-    return captured.get().rstrip("\n")
+        for block in shown:
+            _print_block(console, block, label_width(shown))
+    return "\n".join(_TRAILING_BLANKS.sub(r"\1", line) for line in captured.get().splitlines())
 
 
-def _print_block(console: "Console", block: Block) -> None:
+def _print_block(console: "Console", block: Block, width: int) -> None:
     from rich.text import Text
 
     style, text = _STYLES[block.role], printable(block.text)
@@ -50,12 +53,12 @@ def _print_block(console: "Console", block: Block) -> None:
         if block.label:
             console.print(Text(f"  {block.label}:", _LABEL_STYLE))
         for line in text.splitlines():
-            console.print(Text(" " * LABEL_WIDTH + line, style), soft_wrap=True)
+            console.print(Text(" " * width + line, style), soft_wrap=True)
     else:
-        console.print(_labelled(block, _linked(block) if block.role == "reports" else Text(text, style)))
+        console.print(_labelled(block, width, _linked(block) if block.role == "reports" else Text(text, style)))
 
 
-def _labelled(block: Block, body: "RenderableType") -> "RenderableType":
+def _labelled(block: Block, width: int, body: "RenderableType") -> "RenderableType":
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -63,7 +66,7 @@ def _labelled(block: Block, body: "RenderableType") -> "RenderableType":
     if not block.label:
         return Padding(body, (0, 0, 0, 2))
     grid = Table.grid(padding=0)
-    grid.add_column(width=LABEL_WIDTH)
+    grid.add_column(width=width)
     grid.add_column(overflow="fold")
     grid.add_row(Text(f"  {block.label}:", _LABEL_STYLE), body)
     return grid

@@ -1,30 +1,84 @@
-"""Import hook giving permissive stub modules for GPU-only packages (names in AUTOMOCK env or the default)."""
+"""Stand-ins for packages that need a GPU, so that SGLang's imports of them succeed on a CPU.
+
+Importing this module puts a finder first on ``sys.meta_path``: every import below one of the packages named in
+``$AUTOMOCK`` (comma-separated; by default the GPU packages that SGLang imports) gives a module in which every name
+exists and does nothing.
+"""
+
 import importlib.abc
 import importlib.machinery
 import os
 import sys
 import types
 
-NAMES=tuple((os.environ.get("AUTOMOCK") or "sgl_kernel,flashinfer,deep_gemm,vllm,cutlass,flash_attn").split(","))
-class Any_:
-    def __init__(self,*a,**k): pass
-    def __call__(self,*a,**k): return a[0] if len(a)==1 and callable(a[0]) and not k else Any_()
-    def __getattr__(self,n):
-        if n.startswith("__") and n.endswith("__"): raise AttributeError(n)
-        return Any_()
-    def __mro_entries__(self,b): return (object,)
-    def __class_getitem__(cls,i): return cls
-    def __or__(self,o): return self
-    def __ror__(self,o): return self
-class M(types.ModuleType):
-    __version__="99.0"
-    def __getattr__(self,n):
-        if n.startswith("__") and n.endswith("__"): raise AttributeError(n)
-        v = type(n,(),{"__init__":lambda s,*a,**k:None}) if n[:1].isupper() else Any_()
-        setattr(self,n,v); return v
-class F(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self,name,path=None,target=None):
-        if name.split(".")[0] in NAMES: return importlib.machinery.ModuleSpec(name,self,is_package=True)
-    def create_module(self,spec): return M(spec.name)
-    def exec_module(self,m): m.__path__=[]
-sys.meta_path.insert(0,F())
+DEFAULT_PACKAGES = "sgl_kernel,flashinfer,deep_gemm,vllm,cutlass,flash_attn"
+PACKAGES = tuple((os.environ.get("AUTOMOCK") or DEFAULT_PACKAGES).split(","))
+
+
+class Anything:
+    """A value that can be called, subclassed, indexed as a type and joined with ``|``; its attributes are the same."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __call__(self, *args, **kwargs):
+        """Return what is decorated, if this looks like a decorator's call; anything otherwise."""
+        if len(args) == 1 and callable(args[0]) and not kwargs:
+            return args[0]
+        return Anything()
+
+    def __getattr__(self, name):
+        _refuse_dunder(name)
+        return Anything()
+
+    def __mro_entries__(self, bases):
+        return (object,)
+
+    def __class_getitem__(cls, item):
+        return cls
+
+    def __or__(self, other):
+        return self
+
+    def __ror__(self, other):
+        return self
+
+
+class PermissiveModule(types.ModuleType):
+    """A module that has every name: a capitalised one is an empty class, any other is anything."""
+
+    __version__ = "99.0"  # later than every minimum that SGLang checks
+
+    def __getattr__(self, name):
+        _refuse_dunder(name)
+        value = _empty_class(name) if name[:1].isupper() else Anything()
+        setattr(self, name, value)
+        return value
+
+
+class PermissiveFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds and loads the packages of ``$AUTOMOCK`` and all their submodules."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] not in PACKAGES:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec):
+        return PermissiveModule(spec.name)
+
+    def exec_module(self, module):
+        module.__path__ = []
+
+
+def _refuse_dunder(name):
+    # Python asks for these to learn what an object can do; saying yes to all of them breaks copying and inspection.
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(name)
+
+
+def _empty_class(name):
+    return type(name, (), {"__init__": lambda self, *args, **kwargs: None})
+
+
+sys.meta_path.insert(0, PermissiveFinder())
