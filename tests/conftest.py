@@ -36,7 +36,8 @@ def log_as_text():
     try:
         _handle_dspark()
     except Exception:
-        logging.getLogger("sglang.srt.managers.scheduler").error(f"Scheduler hit an exception: {{traceback.format_exc()}}")
+        logger = logging.getLogger("sglang.srt.managers.scheduler")
+        logger.error(f"Scheduler hit an exception: {{traceback.format_exc()}}")
 
 def parse(argv):
     parser = argparse.ArgumentParser(prog="sglang serve")

@@ -14,7 +14,19 @@ DSPARK = (
     "but got speculative_num_draft_tokens=8."
 )
 DSPARK_ID = "dspark-draft-tokens-not-gamma-plus-one"
-KEYS = ("schema", "id", "title", "confidence", "exception", "message", "captures", "meaning", "fixes", "nearest", "line")
+KEYS = (
+    "schema",
+    "id",
+    "title",
+    "confidence",
+    "exception",
+    "message",
+    "captures",
+    "meaning",
+    "fixes",
+    "nearest",
+    "line",
+)
 
 
 @pytest.fixture
@@ -89,8 +101,9 @@ def test_list_names_every_entry(plain, capsys):
     import sgl_explain
 
     main(["list", "--json"])
+    listed = [record["id"] for record in records(capsys.readouterr().out)]
 
-    assert [record["id"] for record in records(capsys.readouterr().out)] == [entry.id for entry in sgl_explain.knowledge()]
+    assert listed == [entry.id for entry in sgl_explain.knowledge()]
 
 
 @pytest.mark.parametrize("argv", [["show"], ["scan"], ["search"], ["scan", "--jsn", "x"], ["--bogus"]])

@@ -11,7 +11,14 @@ def frames(*calls: str) -> list[Frame]:
 @pytest.mark.parametrize(
     ("calls", "phase"),
     [
-        (["sglang.srt.managers.scheduler:__init__", "sglang.srt.model_executor.model_runner:load_model", "torch.nn:f"], "load"),
+        (
+            [
+                "sglang.srt.managers.scheduler:__init__",
+                "sglang.srt.model_executor.model_runner:load_model",
+                "torch.nn:f",
+            ],
+            "load",
+        ),
         (["sglang.srt.x:init_cuda_graphs", "sglang.srt.models.llama:forward_decode"], "graph_capture"),
         (["sglang.srt.managers.scheduler:run_batch", "sglang.srt.layers.attention.x:forward_decode"], "decode"),
         (["sglang.srt.managers.scheduler:get_new_batch_prefill"], "prefill"),

@@ -70,7 +70,7 @@ def test_a_long_chain_is_cut():
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exception groups came with Python 3.11")
 def test_every_leaf_of_a_group_is_evidence():
     inner = ExceptionGroup("inner", [KeyError("a")])  # noqa: F821 - a builtin since 3.11
-    group = ExceptionGroup("outer", [inner, ValueError("b")])  # noqa: F821
+    group = ExceptionGroup("outer", [inner, ValueError("b")])  # noqa: F821 - likewise
 
     assert {link.message for link in evidence_from(group).raised} >= {"'a'", "b"}
 
@@ -94,11 +94,11 @@ def test_a_huge_message_is_cut():
 
 
 def test_an_exception_whose_text_fails_has_an_empty_message():
-    class Broken(Exception):
+    class UnreadableError(Exception):
         def __str__(self):
             raise RuntimeError("no text")
 
-    assert evidence_from(Broken()).raised[0].message == ""
+    assert evidence_from(UnreadableError()).raised[0].message == ""
 
 
 def test_an_sglang_frame_puts_sglang_in_the_picture():

@@ -6,10 +6,15 @@ from sgl_explain.http_body import messages_in_body, messages_in_text
 @pytest.mark.parametrize(
     "text",
     [
-        '{"object":"error","message":"top_p must be in (0, 1], got 3.","type":"BadRequestError","param":null,"code":400}',
+        (
+            '{"object":"error","message":"top_p must be in (0, 1], got 3.",'
+            '"type":"BadRequestError","param":null,"code":400}'
+        ),
         '{"error":{"message":"top_p must be in (0, 1], got 3."}}',
-        "Error code: 400 - {'object': 'error', 'message': 'top_p must be in (0, 1], got 3.', 'type': 'BadRequestError', "
-        "'param': None, 'code': 400}",
+        (
+            "Error code: 400 - {'object': 'error', 'message': 'top_p must be in (0, 1], got 3.', "
+            "'type': 'BadRequestError', 'param': None, 'code': 400}"
+        ),
         'data: {"error": {"message": "top_p must be in (0, 1], got 3.", "type": "BadRequestError", "code": 400}}',
         'HTTP 400: {"detail": "top_p must be in (0, 1], got 3."}',
     ],

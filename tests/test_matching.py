@@ -28,16 +28,41 @@ def entry(entry_id: str, template: str = "", **more: object) -> Entry:
 
 
 CHUNK = entry("chunk", "chunked_prefill_size must be divisible by page_size")
-SAMPLING = entry("sampling", "top_p must be in (0, 1], got {given}.", upstream=["sglang.srt.sampling.sampling_params:verify"])
-OOM = entry("oom", "CUDA out of memory. Tried to allocate {size}.", raises=["torch.OutOfMemoryError"], upstream=["torch"])
+SAMPLING = entry(
+    "sampling",
+    "top_p must be in (0, 1], got {given}.",
+    upstream=["sglang.srt.sampling.sampling_params:verify"],
+)
+OOM = entry(
+    "oom",
+    "CUDA out of memory. Tried to allocate {size}.",
+    raises=["torch.OutOfMemoryError"],
+    upstream=["torch"],
+)
 WRAPPER = entry("wrapper", "Capture cuda graph failed: {inner}", raises=["Exception"], wrapper=True)
 HEAD_DIM = entry("head-dim", "Unsupported head_dim: {dim:int}", raises=["RuntimeError"], upstream=["flashinfer"])
 BARE = entry(
-    "bare", raises=["AssertionError"], sites=[{"upstream": "sglang.srt.a:check", "line": "assert a % b == 0"}], upstream=["sglang.srt.a:check"]
-)  # fmt: skip
-SITE = entry("site", raises=["KeyError"], sites=[{"upstream": "sglang.lang.chat_template:get_*"}], upstream=["sglang.lang.chat_template:get_*"])
-GLOB = entry("glob", raises=["KeyError"], sites=[{"upstream": "sglang.srt.models.*:load_weights"}], upstream=["sglang.srt.models.*:load_weights"])
-DRIFT = entry("drift", "The memory capacity is unbalanced. Some GPUs may be occupied by other processes. pre_model_load_memory={a}")
+    "bare",
+    raises=["AssertionError"],
+    sites=[{"upstream": "sglang.srt.a:check", "line": "assert a % b == 0"}],
+    upstream=["sglang.srt.a:check"],
+)
+SITE = entry(
+    "site",
+    raises=["KeyError"],
+    sites=[{"upstream": "sglang.lang.chat_template:get_*"}],
+    upstream=["sglang.lang.chat_template:get_*"],
+)
+GLOB = entry(
+    "glob",
+    raises=["KeyError"],
+    sites=[{"upstream": "sglang.srt.models.*:load_weights"}],
+    upstream=["sglang.srt.models.*:load_weights"],
+)
+DRIFT = entry(
+    "drift",
+    "The memory capacity is unbalanced. Some GPUs may be occupied by other processes. pre_model_load_memory={a}",
+)
 
 
 def found(raised: Raised, *entries: Entry, context: Context = SGLANG) -> tuple[str, str] | None:
@@ -93,7 +118,8 @@ def test_a_line_that_drifted_is_probable():
 
 
 @pytest.mark.parametrize(
-    "frame", [Frame("sglang.srt.a", "check", "assert isinstance(x, int)"), Frame("sglang.srt.b", "check", "assert a % b == 0")]
+    "frame",
+    [Frame("sglang.srt.a", "check", "assert isinstance(x, int)"), Frame("sglang.srt.b", "check", "assert a % b == 0")],
 )
 def test_another_line_or_module_is_another_assert(frame: Frame):
     assert found(Raised(("AssertionError",), "", (frame,)), BARE) is None
@@ -118,7 +144,9 @@ def test_a_wrapper_yields_to_what_it_wraps():
 
 
 def test_a_wrapper_around_something_unknown_is_explained_itself():
-    assert found(Raised(("Exception",), "Capture cuda graph failed: what is this"), WRAPPER, HEAD_DIM) == ("wrapper", "exact")
+    raised = Raised(("Exception",), "Capture cuda graph failed: what is this")
+
+    assert found(raised, WRAPPER, HEAD_DIM) == ("wrapper", "exact")
 
 
 def test_the_root_cause_wins_over_what_it_led_to():
@@ -148,8 +176,9 @@ def test_frames_decide_between_twins():
 def test_the_more_particular_of_two_texts_wins():
     general = entry("general", "Unknown speculative algorithm name: {name}")
     special = entry("special", "Unknown speculative algorithm name: MEDUSA")
+    raised = Raised(("ValueError",), "Unknown speculative algorithm name: MEDUSA")
 
-    assert found(Raised(("ValueError",), "Unknown speculative algorithm name: MEDUSA"), general, special) == ("special", "exact")
+    assert found(raised, general, special) == ("special", "exact")
 
 
 def test_wording_that_drifted_is_probable():
@@ -165,7 +194,8 @@ def test_wording_that_is_only_alike_is_similar():
 
 
 @pytest.mark.parametrize(
-    "message", ["", " ", "x", "list index out of range", "CUDA error", "'name'", "invalid literal for int() with base 10: 'x'"]
+    "message",
+    ["", " ", "x", "list index out of range", "CUDA error", "'name'", "invalid literal for int() with base 10: 'x'"],
 )
 def test_foreign_messages_find_nothing(message: str):
     assert found(Raised(("ValueError",), message), CHUNK, SAMPLING, OOM, WRAPPER, DRIFT, BARE, SITE) is None

@@ -50,7 +50,13 @@ def test_home_folders_are_masked(text: str, masked: str):
 
 @pytest.mark.parametrize(
     "text",
-    ["api_key=None", "/srv/models/llama", "the tokenizer's api", "SSL key file not found: '/srv/tls/nokey.pem'", "--max-total-tokens 4096"],
+    [
+        "api_key=None",
+        "/srv/models/llama",
+        "the tokenizer's api",
+        "SSL key file not found: '/srv/tls/nokey.pem'",
+        "--max-total-tokens 4096",
+    ],
 )
 def test_what_is_no_secret_stays(text: str):
     assert redacted(text) == text

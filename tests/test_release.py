@@ -5,7 +5,13 @@ from sgl_explain.release import in_range, is_range, parse_release
 
 @pytest.mark.parametrize(
     ("earlier", "later"),
-    [("0.4.6", "0.4.6.post5"), ("0.4.6.post5", "0.5.0rc1"), ("0.5.0rc1", "0.5.0"), ("0.5.2", "0.5.10"), ("0.5.19", "0.5.23")],
+    [
+        ("0.4.6", "0.4.6.post5"),
+        ("0.4.6.post5", "0.5.0rc1"),
+        ("0.5.0rc1", "0.5.0"),
+        ("0.5.2", "0.5.10"),
+        ("0.5.19", "0.5.23"),
+    ],
 )
 def test_releases_are_ordered_as_pep_440_orders_them(earlier: str, later: str):
     assert parse_release(earlier) < parse_release(later)

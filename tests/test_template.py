@@ -26,7 +26,9 @@ def test_captures_every_value_by_name():
 
 
 def test_finds_the_message_inside_a_longer_text():
-    assert values_of("top_p must be in (0, 1], got {given}.", "ERROR: top_p must be in (0, 1], got 3.\nmore") == {"given": "3"}
+    text = "ERROR: top_p must be in (0, 1], got 3.\nmore"
+
+    assert values_of("top_p must be in (0, 1], got {given}.", text) == {"given": "3"}
 
 
 def test_a_placeholder_at_the_start_begins_at_its_line():
@@ -34,7 +36,9 @@ def test_a_placeholder_at_the_start_begins_at_its_line():
 
 
 def test_a_placeholder_at_the_end_takes_the_rest_of_the_line():
-    assert values_of("Unknown algorithm name: {name}", "Unknown algorithm name: MEDUSA two\nnext") == {"name": "MEDUSA two"}
+    text = "Unknown algorithm name: MEDUSA two\nnext"
+
+    assert values_of("Unknown algorithm name: {name}", text) == {"name": "MEDUSA two"}
 
 
 def test_white_space_matches_any_white_space():

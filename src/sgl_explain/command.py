@@ -23,6 +23,11 @@ def shell_text(command: Sequence[str]) -> str:
     return " ".join(word if word.startswith("~") else shlex.quote(word) for word in command)
 
 
+def values_in(value: str) -> list[str]:
+    """Return the words of a flag's value; JSON is one word, whether or not it was quoted."""
+    return [value] if value[:1] in ("{", "[") else shlex.split(value)
+
+
 def value_of(command: Sequence[str], flag: str) -> str | None:
     """Return the first value given to a flag, if the command gives one."""
     for index, word in enumerate(command):
@@ -50,7 +55,7 @@ def _without(words: list[str], flag: str) -> list[str]:
 
 
 def _with(words: list[str], flag: str, value: str) -> list[str]:
-    values = shlex.split(value)
+    values = values_in(value)
     span = _span(words, flag)
     if span is None:
         return [*words, flag, *values]

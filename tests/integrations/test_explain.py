@@ -9,7 +9,10 @@ import pytest
 import sgl_explain
 from sgl_explain.integrations.explain import explain
 
-MESSAGE = "DSpark speculative_num_draft_tokens must equal gamma + 1 (= 5 for gamma=4), but got speculative_num_draft_tokens=8."
+MESSAGE = (
+    "DSpark speculative_num_draft_tokens must equal gamma + 1 (= 5 for gamma=4), "
+    "but got speculative_num_draft_tokens=8."
+)
 needs_notes = pytest.mark.skipif(sys.version_info < (3, 11), reason="PEP 678 notes came with Python 3.11")
 
 
@@ -76,8 +79,8 @@ async def run_async_generator():
 
 
 CALLS = {
-    "function": lambda: explain(fail)(),
-    "called decorator": lambda: explain(show="note")(fail)(),
+    "function": explain(fail),
+    "called decorator": explain(show="note")(fail),
     "method": lambda: Engine().method(1),
     "classmethod": lambda: Engine.of_class(1),
     "staticmethod": lambda: Engine.of_nobody(1),

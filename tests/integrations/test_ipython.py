@@ -12,7 +12,10 @@ from nbclient import NotebookClient
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 DSPARK_ID = "dspark-draft-tokens-not-gamma-plus-one"
-MESSAGE = "DSpark speculative_num_draft_tokens must equal gamma + 1 (= 5 for gamma=4), but got speculative_num_draft_tokens=8."
+MESSAGE = (
+    "DSpark speculative_num_draft_tokens must equal gamma + 1 (= 5 for gamma=4), "
+    "but got speculative_num_draft_tokens=8."
+)
 SGLANG = f"""
 import sys, types
 module = types.ModuleType("sglang"); module.__version__ = "0.5.19"; sys.modules["sglang"] = module
@@ -30,7 +33,8 @@ def run(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     env = {"PYTHONPATH": os.pathsep.join([str(SRC)]), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    (folder / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "tested", "language": "python", "env": env}))
+    kernel = {"argv": argv, "display_name": "tested", "language": "python", "env": env}
+    (folder / "kernel.json").write_text(json.dumps(kernel))
     monkeypatch.setattr(KernelSpecManager, "kernel_dirs", [str(tmp_path / "kernels")])
 
     def execute(*cells):
@@ -100,7 +104,8 @@ def test_the_magic_says_so_when_nothing_has_failed(run):
 def test_unload_restores_everything(run):
     check = (
         "import sys, threading; shell = get_ipython()\n"
-        "print('showtraceback' in vars(shell), 'showsyntaxerror' in vars(shell), 'explain' in shell.magics_manager.magics['line'])"
+        "print('showtraceback' in vars(shell), 'showsyntaxerror' in vars(shell), "
+        "'explain' in shell.magics_manager.magics['line'])"
     )
     *_, before, _, during, _, after, failed = run(
         SGLANG, check, "%load_ext sgl_explain", check, "%unload_ext sgl_explain", check, "fail()"

@@ -3,7 +3,10 @@
 import pytest
 
 DSPARK_ID = "dspark-draft-tokens-not-gamma-plus-one"
-FAIL = "from sglang.srt.arg_groups.speculative_hook import *\nfrom sglang.srt.arg_groups.speculative_hook import _handle_dspark\n"
+FAIL = (
+    "from sglang.srt.arg_groups.speculative_hook import *\n"
+    "from sglang.srt.arg_groups.speculative_hook import _handle_dspark\n"
+)
 INSTALL = "import sgl_explain; sgl_explain.install()\n"
 NO_INSTALL = "import os                                 \n"  # as long a line, so that positions are the same
 
@@ -81,12 +84,16 @@ def test_sgl_explain_0_turns_everything_off(program, name):
 BROKEN = {
     "raises": "def explained(*a): raise ZeroDivisionError",
     "raises BaseException": "def explained(*a): raise SystemExit(9)",
-    "hangs": "import time\ndef explained(*a): time.sleep(600)\nimport sgl_explain.integrations._guard as g; g.BUDGET_S = 0.2",
+    "hangs": (
+        "import time\ndef explained(*a): time.sleep(600)\nimport sgl_explain.integrations._guard as g; g.BUDGET_S = 0.2"
+    ),
     "returns nonsense": "def explained(*a): return 42",
     "returns half an explanation": (
         "def explained(*a): return m.Explanation(None, None, None, None, None, captures=None, fixes=7)"
     ),
-    "renders nonsense": "import sgl_explain.render.plain as p\np.short_text = lambda *a: 1 / 0\nexplained = m.explained",
+    "renders nonsense": (
+        "import sgl_explain.render.plain as p\np.short_text = lambda *a: 1 / 0\nexplained = m.explained"
+    ),
 }
 
 
@@ -120,8 +127,11 @@ def test_leaving_on_purpose_is_never_explained(program, way):
     "body",
     [
         "raise KeyError('lm_head.weight')",
-        "class OutOfMemoryError(RuntimeError): pass\nOutOfMemoryError.__module__ = 'torch'\n"
-        "raise OutOfMemoryError('CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB')",
+        (
+            "class OutOfMemoryError(RuntimeError): pass\nOutOfMemoryError.__module__ = 'torch'\n"
+            "raise OutOfMemoryError('CUDA out of memory. Tried to allocate 2.00 GiB. "
+            "GPU 0 has a total capacity of 79.10 GiB')"
+        ),
         "import argparse; p = argparse.ArgumentParser(); p.add_argument('--n', type=int); p.parse_args(['--n', 'x'])",
         "import logging; logging.error('No module named vllm')",
     ],
@@ -170,7 +180,8 @@ def test_install_is_idempotent(program):
 
 def test_the_previous_hook_runs_first_and_once(program):
     body = (
-        "import sys\ndef first(*a): print('first', file=sys.stderr)\nsys.excepthook = first\n" + INSTALL + FAIL + "_handle_dspark()"
+        "import sys\ndef first(*a): print('first', file=sys.stderr)\nsys.excepthook = first\n"
+        f"{INSTALL}{FAIL}_handle_dspark()"
     )
     done = program(body)
 

@@ -15,7 +15,8 @@ from pathlib import Path
 RELEASES = ("0.5.19", "0.5.23")
 LAB = Path(__file__).resolve().parent / "lab"
 CACHE = Path(os.environ.get("SGL_EXPLAIN_CACHE") or Path.home() / ".cache" / "sgl_explain")
-TIKTOKEN_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # cl100k_base under its cache name, part of the litellm wheel
+# cl100k_base under its cache name; the litellm wheel holds it
+TIKTOKEN_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 
 
 def environment(release: str) -> Path:
@@ -37,21 +38,30 @@ def python_of(folder: Path) -> Path:
 
 
 def _key(release: str) -> str:
-    files = (LAB / "constraints.txt", LAB / f"requirements-{release}.txt", LAB / f"nodeps-{release}.txt", Path(__file__))
+    lists = [LAB / name for name in ("constraints.txt", f"requirements-{release}.txt", f"nodeps-{release}.txt")]
+    files = [*lists, Path(__file__)]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
 def _build(release: str, folder: Path) -> None:
     python = python_of(folder)
     _run(_python311(), "-m", "venv", folder / "venv")
-    requirements = ("-r", LAB / f"requirements-{release}.txt", "-c", LAB / "constraints.txt")
-    _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements)
-    _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", LAB / f"nodeps-{release}.txt")
-    site = Path(subprocess.check_output([python, "-c", "import site; print(site.getsitepackages()[0])"], text=True).strip())
-    shutil.copy(LAB / "torchvision_shim.py", site / "_torchvision_shim.py")
-    (site / "torchvision_shim.pth").write_text("import _torchvision_shim\n")
+    _install(python, "-r", LAB / f"requirements-{release}.txt", "-c", LAB / "constraints.txt")
+    _install(python, "--no-deps", "-r", LAB / f"nodeps-{release}.txt")
+    _add_torchvision_shim(python)
     _run(python, LAB / "make_models.py", env={**os.environ, "LAB_MODELS": str(folder / "models")})
     _fetch_tiktoken_file(python, folder)
+
+
+def _install(python: Path, *options: object) -> None:
+    _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options)
+
+
+def _add_torchvision_shim(python: Path) -> None:
+    command = [python, "-c", "import site; print(site.getsitepackages()[0])"]
+    site = Path(subprocess.check_output(command, text=True).strip())
+    shutil.copy(LAB / "torchvision_shim.py", site / "_torchvision_shim.py")
+    (site / "torchvision_shim.pth").write_text("import _torchvision_shim\n")
 
 
 def _fetch_tiktoken_file(python: Path, folder: Path) -> None:

@@ -78,7 +78,7 @@ def diagnosis(error):
 
 def attempt(kind, payload, env, with_explainer=False):
     """Run one program in a child; return its exit code, its standard error and what `diagnose` said."""
-    with tempfile.TemporaryFile() as stderr, tempfile.TemporaryFile() as said, open(os.devnull, "r+b") as null:
+    with tempfile.TemporaryFile() as stderr, tempfile.TemporaryFile() as said, Path(os.devnull).open("r+b") as null:
         pid = os.fork()
         if not pid:
             os.dup2(stderr.fileno(), 2)

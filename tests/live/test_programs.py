@@ -26,7 +26,10 @@ CHARACTER = """
 def character(s):
     s += sgl.system("You are a helpful assistant.")
     s += sgl.user("Construct a character.")
-    s += sgl.assistant("Name: " + sgl.gen("name", max_tokens=8, stop="\\n") + "\\nBirthday: " + sgl.gen("birthday", max_tokens=8, stop="\\n"))
+    s += sgl.assistant(
+        "Name: " + sgl.gen("name", max_tokens=8, stop="\\n")
+        + "\\nBirthday: " + sgl.gen("birthday", max_tokens=8, stop="\\n")
+    )
 
 state = character.run()
 print(state["name"])
@@ -71,7 +74,8 @@ def run_notebook(live, tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     argv = [str(live.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     env = {"PYDEVD_DISABLE_FILE_VALIDATION": "1", **live.env()}
-    (folder / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "sglang", "language": "python", "env": env}))
+    kernel = {"argv": argv, "display_name": "sglang", "language": "python", "env": env}
+    (folder / "kernel.json").write_text(json.dumps(kernel))
     monkeypatch.setattr(KernelSpecManager, "kernel_dirs", [str(tmp_path / "kernels")])
 
     def execute(*cells):
@@ -95,15 +99,18 @@ def check_arguments(live, flags):
 
 
 def test_failures_in_a_notebook_are_explained_with_html(live, run_notebook):
+    dspark_flags = (
+        "--device cuda --speculative-algorithm DSPARK --speculative-draft-model-path {MODELS}/tiny-draft "
+        "--speculative-dspark-block-size 4 --speculative-num-draft-tokens 8"
+    )
     cells = [
         "%load_ext sgl_explain",
-        check_arguments(live, "--device cuda --speculative-algorithm DSPARK --speculative-draft-model-path {MODELS}/tiny-draft "
-                        "--speculative-dspark-block-size 4 --speculative-num-draft-tokens 8"),
+        check_arguments(live, dspark_flags),
         check_arguments(live, "--device cpu --chunked-prefill-size 100 --page-size 64"),
         "from sglang.srt.sampling.sampling_params import SamplingParams\nSamplingParams(top_p=3).verify(1000)",
         "%unload_ext sgl_explain",
         "SamplingParams(top_p=3).verify(1000)",
-    ]  # fmt: skip
+    ]
     _, dspark, chunk, sampling, _, unloaded = run_notebook(*cells)
 
     assert "dspark-draft-tokens-not-gamma-plus-one" in html_of(dspark)

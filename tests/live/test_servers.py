@@ -1,5 +1,6 @@
 """Real launches with only the package installed: main process, scheduler child, and the answers of a running server."""
 
+import contextlib
 import json
 import os
 import re
@@ -14,7 +15,9 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-VOLATILE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|pid=\d+|0x[0-9a-f]+|avail mem=[\d.]+|random_seed=\d+|'random_seed': \d+")
+VOLATILE = re.compile(
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|pid=\d+|0x[0-9a-f]+|avail mem=[\d.]+|random_seed=\d+|'random_seed': \d+"
+)
 DSPARK = (
     "--device cuda --speculative-algorithm DSPARK --speculative-draft-model-path {MODELS}/tiny-draft "
     "--speculative-dspark-block-size 4 --speculative-num-draft-tokens 8"
@@ -41,10 +44,8 @@ def launch(live, flags, **env):
 
 
 def end(process):
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait(timeout=30)
     process.stdout.close()
 
@@ -87,8 +88,9 @@ def test_an_argument_error_in_the_main_process_is_explained_once_after_its_trace
 
 def test_the_corrected_command_can_be_pasted(dspark):
     (text, _), _ = dspark
+    command = r"^ +python -m sglang\.launch_server --model-path \S+ .*--speculative-dspark-block-size 4$"
 
-    assert re.search(r"^ +python -m sglang\.launch_server --model-path \S+ .*--speculative-dspark-block-size 4$", text, re.MULTILINE)
+    assert re.search(command, text, re.MULTILINE)
 
 
 def test_an_argument_error_ends_as_without_the_package(dspark):
@@ -137,11 +139,10 @@ def test_the_log_it_left_behind_is_explained(missing_module, prefix, tmp_path):
 @pytest.fixture(scope="session")
 def server(live):
     """A tiny model, really served on the CPU; gives its base address."""
-    stubs = str(HERE / "lab" / "stubs")
     port = free_port()
-    process = launch(
-        live, SERVE.replace("{PORT}", str(port)) + " --api-key secret-key-1", PYTHONPATH=os.pathsep.join([str(live.installed), stubs])
-    )  # fmt: skip
+    flags = SERVE.replace("{PORT}", str(port)) + " --api-key secret-key-1"
+    python_path = os.pathsep.join([str(live.installed), str(HERE / "lab" / "stubs")])
+    process = launch(live, flags, PYTHONPATH=python_path)
     try:
         for line in process.stdout:
             if "The server is fired up" in line:
@@ -155,7 +156,8 @@ CLIENT = """
 import json, sys, openai, sgl_explain
 client = openai.OpenAI(base_url=sys.argv[1] + "/v1", api_key=sys.argv[2], max_retries=0)
 try:
-    client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hello"}], **json.loads(sys.argv[3]))
+    messages = [{"role": "user", "content": "hello"}]
+    client.chat.completions.create(model="m", messages=messages, **json.loads(sys.argv[3]))
 except openai.APIError as error:
     explanation = sgl_explain.diagnose(error)
     print(json.dumps(explanation and explanation.to_dict()))
@@ -190,7 +192,8 @@ def test_a_plain_http_body_is_explained(server):
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(request, timeout=60)
     body = caught.value.read().decode()
-    done = subprocess.run([sys.executable, "-m", "sgl_explain", "--json", body], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "sgl_explain", "--json", body]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, body
     assert json.loads(done.stdout)["captures"]["given"] == "3"

@@ -47,7 +47,7 @@ def stands_in(releases: Iterable[str], cache: Path | None = None) -> Callable[["
 
     def rule(shelf: "Shelf") -> Iterator[tuple[str, str]]:
         for entry in shelf.knowledge:
-            if not entry.is_third_party and not entry.upstream[0].startswith("sglang_router"):
+            if entry.upstream[0].startswith("sglang."):
                 yield from ((entry.id, problem) for source in sources for problem in _problems(entry, source))
 
     return rule
@@ -60,7 +60,7 @@ def read_release(name: str, cache: Path) -> Release:
     """
     path = Path(name) if Path(name).exists() else _downloaded(name, cache)
     number = _number_of(path)
-    kept = cache / f"{number}-{_reader_key()}.json"
+    kept = cache / f"{number}-{_reader_key(path)}.json"
     if not kept.exists():
         cache.mkdir(parents=True, exist_ok=True)
         written = kept.with_suffix(f".{os.getpid()}")
@@ -69,10 +69,10 @@ def read_release(name: str, cache: Path) -> Release:
     return _from_data(number, json.loads(kept.read_text(encoding="utf-8")))
 
 
-def _reader_key() -> str:
-    """A key that changes when the code that reads releases does."""
+def _reader_key(path: Path) -> str:
+    """A key that changes with the place of the source and with the code that reads it."""
     code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("inventory/*.py")))
-    return hashlib.sha256(code).hexdigest()[:12]
+    return hashlib.sha256(str(path.resolve()).encode() + code).hexdigest()[:12]
 
 
 def _as_data(path: Path) -> dict[str, Any]:

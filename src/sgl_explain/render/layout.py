@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from sgl_explain.command import shell_text, values_in
 from sgl_explain.explanation import Explanation, Fix
 
 FIRST_LINE: Final = "sgl_explain: "
@@ -113,7 +114,7 @@ def command_lines(fix: Fix) -> Iterator[str]:
         yield "\n".join(
             [
                 *(f"remove  {flag}" for flag in fix.remove),
-                *(f"set     {name} {value}".rstrip() for name, value in fix.set.items()),
+                *(f"set     {shell_text((name, *values_in(value)))}" for name, value in fix.set.items()),
             ]
         )
     if fix.code:
