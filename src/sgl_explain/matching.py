@@ -14,6 +14,7 @@ from typing import Final, Literal
 from sgl_explain.entry import Entry, Site
 from sgl_explain.evidence import Evidence, Raised
 from sgl_explain.knowledge_base import IndexedTemplate, Knowledge
+from sgl_explain.template import words_in
 
 Confidence = Literal["exact", "probable", "similar"]
 
@@ -29,7 +30,7 @@ _REPLY_WEIGHT: Final = 20
 _PROBABLE_RATIO: Final = 86.0
 _SIMILAR_RATIO: Final = 62.0
 _MARGIN: Final = 6.0
-_MIN_FUZZY_WORDS: Final = 4
+_MIN_FUZZY_WORDS: Final = 5
 _FUZZY_CHARS: Final = 600
 _LINE_RATIO: Final = 80.0
 _SAME: Final = 100.0
@@ -225,7 +226,7 @@ def _alike(link: Raised, depth: int, knowledge: Knowledge) -> list[Verdict]:
         Verdict(item.entry, link, depth, "similar", ratio, {}, (f"its wording is {ratio:.0f} % alike",))
         for item in knowledge.templates_like(link.message[:_FUZZY_CHARS])
         if _type_fit(item.entry, link) is not _Fit.NO
-        and len(item.template.words) >= _MIN_FUZZY_WORDS
+        and len(words_in(_without_values(item.template.literals))) >= _MIN_FUZZY_WORDS
         and (ratio := _ratio(message, item)) >= _SIMILAR_RATIO
     )
     return sorted(found, key=lambda verdict: -verdict.score)

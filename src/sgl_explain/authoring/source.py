@@ -10,12 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
 from sgl_explain.authoring.inventory import Saying, inventory
-from sgl_explain.authoring.inventory.source import release_at
+from sgl_explain.authoring.inventory.source import Module, release_at
+from sgl_explain.authoring.inventory.source import Release as ReleaseSource
 from sgl_explain.entry import Entry, Site
 from sgl_explain.errors import KnowledgeError, TemplateError
 from sgl_explain.release import in_range, parse_release
@@ -36,6 +38,18 @@ class Release:
     number: str
     sayings_by_module: Mapping[str, Sequence[Saying]]
     names_by_module: Mapping[str, frozenset[str]]
+    path: Path
+
+    def lines_of(self, module: str) -> tuple[str, ...]:
+        """Return the source lines of a module."""
+        return _parsed(self.path, module).lines
+
+    def texts_of(self, module: str) -> str:
+        """Return all text constants of a module, in the order of the source, white space folded."""
+        constants = [node for node in ast.walk(_parsed(self.path, module).tree) if isinstance(node, ast.Constant)]
+        texts = [node for node in constants if isinstance(node.value, str)]
+        ordered = sorted(texts, key=lambda node: (node.lineno, node.col_offset))
+        return " ".join("".join(str(node.value) for node in ordered).split())
 
 
 def stands_in(releases: Iterable[str], cache: Path | None = None) -> Callable[["Shelf"], Iterator[tuple[str, str]]]:
@@ -66,7 +80,19 @@ def read_release(name: str, cache: Path) -> Release:
         written = kept.with_suffix(f".{os.getpid()}")
         written.write_text(json.dumps(_as_data(path)), encoding="utf-8")
         written.replace(kept)
-    return _from_data(number, json.loads(kept.read_text(encoding="utf-8")))
+    return _from_data(number, path, json.loads(kept.read_text(encoding="utf-8")))
+
+
+@cache
+def _opened(path: Path) -> ReleaseSource:
+    return release_at(path)
+
+
+def _parsed(path: Path, module: str) -> Module:
+    parsed = _opened(path).find_module(module)
+    if parsed is None:
+        raise KnowledgeError([f"{path}: module {module} cannot be read"])
+    return parsed
 
 
 def _reader_key(path: Path) -> str:
@@ -80,11 +106,11 @@ def _as_data(path: Path) -> dict[str, Any]:
     return {"sayings": [asdict(saying) for saying in inventory(path)], "names": names}
 
 
-def _from_data(number: str, data: Mapping[str, Any]) -> Release:
+def _from_data(number: str, path: Path, data: Mapping[str, Any]) -> Release:
     sayings: dict[str, list[Saying]] = defaultdict(list)
     for fields in data["sayings"]:
         sayings[fields["module"]].append(Saying(**fields))
-    return Release(number, sayings, {module: frozenset(names) for module, names in data["names"].items()})
+    return Release(number, sayings, {module: frozenset(names) for module, names in data["names"].items()}, path)
 
 
 def _downloaded(number: str, cache: Path) -> Path:
@@ -147,13 +173,15 @@ def _has_symbol(upstream: str, release: Release) -> bool:
 
 
 def _has_site(site: Site, release: Release) -> bool:
+    """Whether the site's line stands in its module, and its function too."""
     if not site.line:
         return _has_symbol(site.upstream, release)
     wanted = "".join(site.line.split())
+    modules = (name for name in release.names_by_module if fnmatchcase(name, site.module))
     return any(
-        "".join(saying.source_line.split()) == wanted
-        for saying in _sayings(site.module, release)
-        if saying.function.rpartition(".")[2] == site.function
+        site.function in release.names_by_module[name]
+        and any("".join(line.split()).startswith(wanted) for line in release.lines_of(name))
+        for name in modules
     )
 
 
@@ -167,7 +195,14 @@ def _says(text: str, entry: Entry, release: Release) -> bool:
     template = Template.parse(text)
     modules = {Site(name).module for name in entry.upstream}
     sayings = (saying for module in modules for saying in _sayings(module, release))
-    return any(_covers(template, saying) for saying in sayings)
+    return any(_covers(template, saying) for saying in sayings) or _stands_as_text(template, modules, release)
+
+
+def _stands_as_text(template: Template, patterns: Iterable[str], release: Release) -> bool:
+    """Whether every literal of a template stands among a module's text constants, whoever says it."""
+    pieces = [" ".join(part.split()) for part in template.parts if isinstance(part, str)]
+    modules = (name for name in release.names_by_module if any(fnmatchcase(name, pattern) for pattern in patterns))
+    return any(all(piece in release.texts_of(name) for piece in pieces) for name in modules)
 
 
 def _covers(template: Template, saying: Saying) -> bool:
