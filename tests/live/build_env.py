@@ -38,8 +38,14 @@ def python_of(folder: Path) -> Path:
 
 
 def _key(release: str) -> str:
-    lists = [LAB / name for name in ("constraints.txt", f"requirements-{release}.txt", f"nodeps-{release}.txt")]
-    files = [*lists, Path(__file__)]
+    names = (
+        "constraints.txt",
+        f"requirements-{release}.txt",
+        f"nodeps-{release}.txt",
+        "make_models.py",
+        "torchvision_shim.py",
+    )
+    files = (*(LAB / name for name in names), Path(__file__))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 

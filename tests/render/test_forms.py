@@ -27,12 +27,21 @@ PAGE = Explanation(
     captures={"fraction": "0.5"},
     meaning="The weights are loaded, and what the fraction 0.5 still allows holds no page of cache. " * 2
     + "\n\nA second paragraph.",
-    causes=(Cause("nvidia-smi shows another process.", "It holds the memory."), Cause("Neither.", "The weights leave little.")),
+    causes=(
+        Cause("nvidia-smi shows another process.", "It holds the memory."),
+        Cause("Neither.", "The weights leave little."),
+    ),
     fixes=(
         Fix("Raise the fraction.", "safe", set={"--mem-fraction-static": "0.9"}),
         Fix(
-            "Or spread the weights.", "unsafe", condition="sglang >=0.5.16", set={"--tp-size": "2"}, remove=("--dp-size",),
-            env={"NCCL_DEBUG": "INFO", "HTTP_PROXY": ""}, run="nvidia-smi", code="print('x')",
+            "Or spread the weights.",
+            "unsafe",
+            condition="sglang >=0.5.16",
+            set={"--tp-size": "2"},
+            remove=("--dp-size",),
+            env={"NCCL_DEBUG": "INFO", "HTTP_PROXY": ""},
+            run="nvidia-smi",
+            code="print('x')",
             command="python -m sglang.launch_server --tp-size 2",
         ),
     ),
@@ -47,12 +56,13 @@ PAGE = Explanation(
     reasons=("its text is this template",),
     rank="TP0",
     line=12,
-)  # fmt: skip
+)
 ALIKE = Explanation(
     None, "No entry accounts for this error", "similar", "", "something", nearest=(Nearest("a-b", "A is not B", 71),)
 )
 HOSTILE = "\x1b[31mred\x1b[0m [bold]markup[/bold] <script>alert(1)</script> \u202e {brace}"
-EVIL = Explanation("evil", HOSTILE, "probable", "E", HOSTILE, meaning=HOSTILE, fixes=(Fix(HOSTILE, "safe", run=HOSTILE),))
+HOSTILE_FIX = Fix(HOSTILE, "safe", run=HOSTILE)
+EVIL = Explanation("evil", HOSTILE, "probable", "E", HOSTILE, meaning=HOSTILE, fixes=(HOSTILE_FIX,))
 
 
 @pytest.fixture(autouse=True)

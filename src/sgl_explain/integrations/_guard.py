@@ -4,9 +4,11 @@ The explaining itself runs in a daemon thread with a time budget; what overruns 
 off for the rest of the process. Own failures are silent unless ``SGL_EXPLAIN_DEBUG=1``.
 """
 
+import math
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +23,9 @@ Undo = Callable[[], None]
 BUDGET_S: Final = 5.0
 """How long one explanation may take, first load of the knowledge included; it takes a tenth of a second."""
 
+AFTERMATH_S: Final = 10.0
+"""For how long after an explanation what follows counts as the same failure seen by another surface."""
+
 _MAX_REMEMBERED: Final = 512
 _MARK: Final = "__sgl_explained__"
 _PASSING: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -31,7 +36,8 @@ class _Process:
     """The state of explaining in this process."""
 
     has_overrun: bool = False
-    told: dict[tuple[object, ...], None] = field(default_factory=dict)
+    told: dict[tuple[object, ...], float] = field(default_factory=dict)
+    cause_told_at: float = -math.inf
     display: "Callable[[Explanation], None] | None" = None
     busy: threading.local = field(default_factory=threading.local)
 
@@ -93,15 +99,26 @@ def explain_evidence(evidence: "Evidence") -> "Explanation | None":
     return found if isinstance(found, Explanation) and isinstance(found.id, str) else None
 
 
-def told_before(explanation: "Explanation") -> bool:
-    """Tell whether this process has shown the same explanation of the same values; remembers that it now has."""
-    key = (explanation.id, *sorted(explanation.captures.items()))
-    if key in _process.told:
-        return True
+def is_news(explanation: "Explanation", within_s: float = math.inf) -> bool:
+    """Tell whether this process has not yet, or not in the last seconds, shown the same explanation of the same values.
+
+    A mere report of another failure is no news right after that failure was explained.
+    """
+    if explanation.is_wrapper and time.monotonic() - _process.cause_told_at < AFTERMATH_S:
+        return False
+    return time.monotonic() - _process.told.get(_key(explanation), -math.inf) > within_s
+
+
+def _key(explanation: "Explanation") -> tuple[object, ...]:
+    return (explanation.id, *sorted(explanation.captures.items()))
+
+
+def _remember(explanation: "Explanation") -> None:
     if len(_process.told) >= _MAX_REMEMBERED:
         _process.told.pop(next(iter(_process.told)))
-    _process.told[key] = None
-    return False
+    _process.told[_key(explanation)] = time.monotonic()
+    if not explanation.is_wrapper:
+        _process.cause_told_at = time.monotonic()
 
 
 def show_by(display: "Callable[[Explanation], None] | None") -> None:
@@ -114,13 +131,20 @@ def show(explanation: "Explanation | None") -> None:
     with never_in_the_way():
         if explanation is None:
             return
-        told_before(explanation)
+        _remember(explanation)
         if _process.display is not None:
             _process.display(explanation)
         elif sys.stderr is not None:
             from sgl_explain.render.choose import print_explanation
 
             print_explanation(explanation, sys.stderr)
+
+
+def show_news(explanation: "Explanation | None") -> None:
+    """Show an explanation unless another surface has just shown it."""
+    with never_in_the_way():
+        if explanation is not None and is_news(explanation, AFTERMATH_S):
+            show(explanation)
 
 
 def _within_budget(evidence: "Evidence") -> object:

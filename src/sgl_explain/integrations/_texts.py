@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, Final
 
-from sgl_explain.integrations._guard import explain_error, explain_evidence, told_before
+from sgl_explain.integrations._guard import explain_error, explain_evidence, is_news
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ def explain_text(text: str, error: BaseException | None = None, *, in_sglang: bo
     """
     handled = error if error is not None else _handled_error(text)
     explanation = explain_error(handled) if handled is not None else _from_text(text, in_sglang)
-    return None if explanation is None or explanation.is_harmless or told_before(explanation) else explanation
+    return explanation if explanation and not explanation.is_harmless and is_news(explanation) else None
 
 
 def _handled_error(text: str) -> BaseException | None:
