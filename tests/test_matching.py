@@ -199,3 +199,12 @@ def test_wording_that_is_only_alike_is_similar():
 )
 def test_foreign_messages_find_nothing(message: str):
     assert found(Raised(("ValueError",), message), CHUNK, SAMPLING, OOM, WRAPPER, DRIFT, BARE, SITE) is None
+
+
+def test_a_short_text_raised_elsewhere_is_only_probable():
+    frames = (Frame("sglang.srt.other", "check", "raise"),)
+
+    assert found(Raised(("ValueError",), "top_p must be in (0, 1], got 3.", frames), SAMPLING) == (
+        "sampling",
+        "probable",
+    )

@@ -23,6 +23,8 @@ _STRONG_WEIGHT: Final = 16
 _STRONG_WORDS: Final = 3
 # An exception of another type may carry the same text only if the text is long.
 _FOREIGN_TYPE_WEIGHT: Final = 40
+# A text raised in another place than its entry names may be another error, unless it is this long: code moves.
+_MOVED_WEIGHT: Final = 32
 # A server's reply outside any SGLang process is believed only if its text is unmistakable.
 _REPLY_WEIGHT: Final = 20
 
@@ -160,7 +162,9 @@ def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | N
         return None
     if not (is_strong or is_whole or at_home):
         return None
-    is_exact = fit is not _Fit.NO and (is_strong or at_home or (is_whole and fit is _Fit.YES))
+    is_ours = link.sglang_frame is not None and not item.entry.is_third_party
+    is_elsewhere = is_ours and not at_home and template.weight < _MOVED_WEIGHT
+    is_exact = fit is not _Fit.NO and not is_elsewhere and (is_strong or at_home or (is_whole and fit is _Fit.YES))
     reasons = ("its text is this template", *(["it was raised there"] if at_home else []))
     score = template.weight + 30 * at_home + 5 * is_whole + fit
     return Verdict(item.entry, link, depth, "exact" if is_exact else "probable", score, found.values, reasons)

@@ -1,0 +1,107 @@
+"""The knowledge that ships: fresh, found by its own messages, its templates true to their values."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sgl_explain
+from sgl_explain.authoring.compile import compiled
+from sgl_explain.entry import Entry
+from sgl_explain.evidence import Context, Evidence, Raised
+from sgl_explain.explanation import explained, explanation_of
+from sgl_explain.render.page import full_html
+from sgl_explain.render.plain import full_text
+from sgl_explain.template import Placeholder, Template
+
+DATA = Path(sgl_explain.__file__).parent / "data"
+ENTRIES = {entry.id: entry for entry in sgl_explain.knowledge()}
+TEMPLATES = {
+    f"{entry.id}/{number}": Template.parse(text)
+    for entry in ENTRIES.values()
+    for number, text in enumerate(entry.templates, start=1)
+}
+TESTS = {
+    f"{entry.id}/{number}": (entry, test)
+    for entry in ENTRIES.values()
+    for number, test in enumerate(entry.tests, start=1)
+}
+
+
+def test_the_compiled_file_is_what_the_sources_say():
+    assert (DATA / "knowledge.jsonl").read_text(encoding="utf-8") == compiled(DATA / "entries")
+
+
+def test_there_are_at_least_the_promised_entries():
+    assert len(ENTRIES) >= 110
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_an_entry_is_found_by_its_own_message(name: str):
+    entry, test = TESTS[name]
+    if test.traceback:
+        explanation = sgl_explain.diagnose(test.traceback)
+    else:
+        types = tuple(part for part in (test.type or next(iter(entry.raises), ""),) if part)
+        evidence = Evidence((Raised(types, test.message),), Context(deliberate=True))
+        explanation = explained(evidence, sgl_explain.knowledge())
+
+    assert explanation is not None
+    assert (explanation.id, explanation.confidence) == (entry.id, "exact")
+
+
+def values_for(template: Template) -> st.SearchStrategy[dict[str, str]]:
+    kinds = {
+        "int": st.integers(0, 10**6).map(str),
+        "number": st.floats(0, 10**6, allow_nan=False).map(lambda value: f"{value:.2f}"),
+        "word": st.text("abcXYZ0123456789_", min_size=1, max_size=12),
+        "text": st.text("abcXYZ0123456789_", min_size=1, max_size=12),
+        "block": st.text("abcXYZ0123456789_", min_size=1, max_size=12),
+    }
+    holes = [part for part in template.parts if isinstance(part, Placeholder)]
+    return st.fixed_dictionaries({hole.name: kinds[hole.kind] for hole in holes})
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_a_template_gives_back_what_it_was_filled_with(name: str, data: st.DataObject):
+    template = TEMPLATES[name]
+    values = data.draw(values_for(template))
+    match = template.match(template.fill(values))
+
+    assert match is not None
+    assert dict(match.values) == values
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+def test_every_page_can_be_shown(entry: Entry):
+    page = explanation_of(entry)
+
+    assert page.title in full_text(page)
+    assert full_html(page)
+    assert json.dumps(page.to_dict())
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+def test_no_text_is_left_unfilled(entry: Entry):
+    for test in entry.tests:
+        explanation = sgl_explain.diagnose(test.traceback or test.message)
+        told = "" if explanation is None else " ".join((explanation.meaning, *(fix.do for fix in explanation.fixes)))
+
+        assert not any(f"{{{name}}}" in told for text in entry.templates for name in Template.parse(text).names)
+
+
+def test_explanations_are_picklable():
+    explanation = sgl_explain.diagnose("top_p must be in (0, 1], got 3.")
+
+    assert pickle.loads(pickle.dumps(explanation)) == explanation
+
+
+@pytest.mark.parametrize("seed_id", ["20d1a44918840ac8", "055d24a47aa5536b", "f852b34a07a7229c", "6fbbc2a22b7ee5a2",
+                                     "8f4be1a57d2ac272", "aaead811d0809fef"])  # fmt: skip
+def test_the_ids_of_the_index_it_grew_from_are_aliases(seed_id: str):
+    assert sgl_explain.knowledge().get(seed_id).id
