@@ -208,3 +208,13 @@ def test_a_short_text_raised_elsewhere_is_only_probable():
         "sampling",
         "probable",
     )
+
+
+def test_a_harmless_line_is_not_taken_for_the_error_it_quotes():
+    ignored = entry("ignored", "Ignore import error when loading {name}: {error}", raises=[], harmless=True)
+    missing = entry("missing", "No module named 'vllm'", raises=["ModuleNotFoundError"], upstream=["vllm"])
+
+    assert (
+        found(Raised((), "Ignore import error when loading x.y: No module named 'vllm'"), ignored, missing)[0]
+        == "ignored"
+    )

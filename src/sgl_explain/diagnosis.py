@@ -24,7 +24,7 @@ def diagnose(failure: object, knowledge: Knowledge | None = None) -> Explanation
         case Evidence():
             return explained(failure, known)
         case BaseException():
-            return explained(evidence_from(failure, current_context()), known)
+            return explained(evidence_from(failure, replace(current_context(), deliberate=True)), known)
         case bytes() | bytearray():
             return diagnose_text(bytes(failure).decode("utf-8", "replace"), known)
         case str():

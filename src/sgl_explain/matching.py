@@ -26,7 +26,7 @@ _FOREIGN_TYPE_WEIGHT: Final = 40
 # A text raised in another place than its entry names may be another error, unless it is this long: code moves.
 _MOVED_WEIGHT: Final = 32
 # A server's reply outside any SGLang process is believed only if its text is unmistakable.
-_REPLY_WEIGHT: Final = 20
+_REPLY_WEIGHT: Final = 18
 
 # Of fuzz.ratio, 0 to 100: shown as probable, mentioned as similar, and the lead over the runner-up that it takes.
 _PROBABLE_RATIO: Final = 86.0
@@ -103,7 +103,8 @@ def _precedence(verdict: Verdict) -> tuple[bool, bool, bool, int, float]:
 
 def _best_for_link(link: Raised, depth: int, evidence: Evidence, knowledge: Knowledge) -> Verdict | None:
     fits = [verdict for verdict in _judged(link, depth, knowledge) if _may_speak(verdict, evidence)]
-    speaking = [verdict for verdict in fits if not verdict.entry.wrapper] or fits
+    harmless = [verdict for verdict in fits if verdict.entry.harmless]
+    speaking = harmless or [verdict for verdict in fits if not verdict.entry.wrapper] or fits
     ranked = sorted(speaking, key=lambda verdict: (verdict.confidence == "exact", verdict.score), reverse=True)
     return _with_margin(ranked) if ranked else None
 
@@ -164,7 +165,8 @@ def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | N
         return None
     is_ours = link.sglang_frame is not None and not item.entry.is_third_party
     is_elsewhere = is_ours and not at_home and template.weight < _MOVED_WEIGHT
-    is_exact = fit is not _Fit.NO and not is_elsewhere and (is_strong or at_home or (is_whole and fit is _Fit.YES))
+    is_telling = is_strong or at_home or (is_whole and (fit is _Fit.YES or len(template.words) >= _STRONG_WORDS))
+    is_exact = is_telling and fit is not _Fit.NO and not is_elsewhere
     reasons = ("its text is this template", *(["it was raised there"] if at_home else []))
     score = template.weight + 30 * at_home + 5 * is_whole + fit
     return Verdict(item.entry, link, depth, "exact" if is_exact else "probable", score, found.values, reasons)

@@ -74,9 +74,10 @@ def test_one_exception_that_several_surfaces_see_is_explained_once(program):
     assert explained.stderr.count("sgl_explain: ") == 1
 
 
+@pytest.mark.parametrize("variable", ["SGL_EXPLAIN", "SGLANG_EXPLAIN"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_sgl_explain_0_turns_everything_off(program, name):
-    plain, explained = outputs(program, PROGRAMS[name], SGL_EXPLAIN="0")
+def test_sgl_explain_0_turns_everything_off(program, name, variable):
+    plain, explained = outputs(program, PROGRAMS[name], **{variable: "0"})
 
     assert explained.stderr == plain.stderr
 

@@ -61,12 +61,12 @@ def run_to_its_end(live, flags, **env):
 
 @pytest.fixture(scope="session")
 def dspark(live):
-    return run_to_its_end(live, DSPARK), run_to_its_end(live, DSPARK, SGL_EXPLAIN="0")
+    return run_to_its_end(live, DSPARK), run_to_its_end(live, DSPARK, SGLANG_EXPLAIN="0")
 
 
 @pytest.fixture(scope="session")
 def missing_module(live):
-    return run_to_its_end(live, SERVE), run_to_its_end(live, SERVE, SGL_EXPLAIN="0")
+    return run_to_its_end(live, SERVE), run_to_its_end(live, SERVE, SGLANG_EXPLAIN="0")
 
 
 def line_after(text, beginning):

@@ -47,7 +47,12 @@ _process = _Process()
 
 def is_off() -> bool:
     """Tell whether explaining is off: by ``SGL_EXPLAIN=0``, or because it once took too long here."""
-    return os.environ.get("SGL_EXPLAIN") == "0" or _process.has_overrun
+    return _setting("SGL_EXPLAIN") == "0" or _process.has_overrun
+
+
+def _setting(name: str) -> str | None:
+    """A variable's value, also under the name to which SGLang rewrites ``SGL_…`` (with a warning of its own)."""
+    return os.environ.get(name) or os.environ.get(name.replace("SGL_", "SGLANG_", 1))
 
 
 @contextmanager
@@ -58,7 +63,7 @@ def never_in_the_way() -> Iterator[None]:
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - nothing of ours may reach the user's program
-        if os.environ.get("SGL_EXPLAIN_DEBUG") == "1":
+        if _setting("SGL_EXPLAIN_DEBUG") == "1":
             import traceback
 
             traceback.print_exc()
@@ -106,7 +111,8 @@ def is_news(explanation: "Explanation", within_s: float = math.inf) -> bool:
     """
     if explanation.is_wrapper and time.monotonic() - _process.cause_told_at < AFTERMATH_S:
         return False
-    return time.monotonic() - _process.told.get(_key(explanation), -math.inf) > within_s
+    told_at = _process.told.get(_key(explanation))
+    return told_at is None or time.monotonic() - told_at > within_s
 
 
 def _key(explanation: "Explanation") -> tuple[object, ...]:

@@ -99,7 +99,7 @@ def _fix(fix: Fix, label: str) -> Iterator[Block]:
 def _without_or(advice: str) -> str:
     """The advice without the "Or" that its label says already."""
     bare = advice.removeprefix("Or, ").removeprefix("Or ")
-    return bare[:1].upper() + bare[1:]
+    return advice if bare == advice else bare[:1].upper() + bare[1:]
 
 
 def command_lines(fix: Fix) -> Iterator[str]:
