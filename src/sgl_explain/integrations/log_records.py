@@ -42,4 +42,7 @@ def _explain(record: logging.LogRecord) -> None:
     if record.levelno < logging.ERROR:
         return
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-    show(explain_text(record.getMessage(), error, in_sglang=record.name.partition(".")[0] == "sglang"))
+    explanation = explain_text(record.getMessage(), error, in_sglang=record.name.partition(".")[0] == "sglang")
+    # "Received sigquit from a child": the child has logged, and explained, its own failure
+    if explanation is not None and not explanation.is_wrapper:
+        show(explanation)

@@ -81,12 +81,9 @@ def _title(page: Explanation) -> str:
 def _meaning(page: Explanation) -> Iterator[Block]:
     for paragraph in page.meaning.split("\n\n"):
         yield Block("text", paragraph)
-    if len(page.causes) == 1 and not page.causes[0].sign:
-        yield Block("text", page.causes[0].means)
-        return
     for cause in page.causes:
-        sign = cause.sign or f"({cause.condition})"
-        yield Block("text", f"{sign} {cause.means}", "If")
+        sign = cause.sign or (f"({cause.condition})" if cause.condition else "")
+        yield Block("text", f"{sign} {cause.means}", "If") if sign else Block("text", cause.means)
 
 
 def _fix(fix: Fix, label: str) -> Iterator[Block]:
