@@ -7,7 +7,7 @@ from sgl_explain.evidence import Context, Evidence, Frame, Raised
 from sgl_explain.knowledge_base import Knowledge
 from sgl_explain.matching import judge
 
-SGLANG = Context(sglang_in_picture=True)
+SGLANG = Context(sglang_in_picture=True, deliberate=True)
 BASE = {
     "title": "Something fails",
     "upstream": ["sglang.srt.server_args:check"],

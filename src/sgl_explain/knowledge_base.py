@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from heapq import nlargest
 from math import log
 from pathlib import Path
 from typing import Final
@@ -104,6 +105,7 @@ class _Index:
             self.by_anchor[self._rarest(item.template)].append(item)
             for word in item.template.words:
                 self.by_word[word].append(number)
+        self.total = [sum(self.weight[word] for word in item.template.words) for item in self.templates]
         self.sites: dict[str, list[tuple[Entry, Site]]] = defaultdict(list)
         for entry in entries:
             for site in entry.sites:
@@ -117,15 +119,13 @@ class _Index:
         return tuple(item for item in anchored if item.template.words <= words)
 
     def similar(self, words: frozenset[str]) -> tuple[IndexedTemplate, ...]:
-        shared: Counter[int] = Counter()
+        shared: dict[int, float] = defaultdict(float)
         for word in words & self.by_word.keys():
+            weight = self.weight[word]
             for number in self.by_word[word]:
-                shared[number] += self.weight[word]  # type: ignore[assignment]  # Counter of floats
-        close = (
-            (weight / sum(self.weight[word] for word in self.templates[number].template.words), number)
-            for number, weight in shared.most_common(4 * _MAX_FUZZY_CANDIDATES)
-        )
-        best = sorted((item for item in close if item[0] >= _MIN_SHARED), reverse=True)[:_MAX_FUZZY_CANDIDATES]
+                shared[number] += weight
+        close = ((weight / self.total[number], number) for number, weight in shared.items())
+        best = nlargest(_MAX_FUZZY_CANDIDATES, (item for item in close if item[0] >= _MIN_SHARED))
         return tuple(self.templates[number] for _, number in best)
 
     def at(self, raised: Raised) -> Iterator[tuple[Entry, Site]]:

@@ -141,14 +141,11 @@ def _may_speak(verdict: Verdict, evidence: Evidence) -> bool:
     return is_reply and verdict.confidence == "exact" and verdict.score >= _REPLY_WEIGHT
 
 
-def _judged(link: Raised, depth: int, knowledge: Knowledge) -> Iterator[Verdict]:
-    for item in knowledge.templates_for(link.message):
-        if verdict := _by_template(item, link, depth):
-            yield verdict
-    for entry, site in knowledge.entries_at(link):
-        if verdict := _by_site(entry, site, link, depth):
-            yield verdict
-    yield from _by_likeness(link, depth, knowledge)
+def _judged(link: Raised, depth: int, knowledge: Knowledge) -> list[Verdict]:
+    by_text = (_by_template(item, link, depth) for item in knowledge.templates_for(link.message))
+    by_site = (_by_site(entry, site, link, depth) for entry, site in knowledge.entries_at(link))
+    found = [verdict for verdict in (*by_text, *by_site) if verdict is not None]
+    return found or list(_by_likeness(link, depth, knowledge))
 
 
 def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | None:
@@ -216,7 +213,7 @@ def _by_likeness(link: Raised, depth: int, knowledge: Knowledge) -> Iterator[Ver
 
 def _nearest(evidence: Evidence, knowledge: Knowledge) -> Iterator[Verdict]:
     """The most alike entry of every link, and its runners-up; only for a person who asked."""
-    if not evidence.involves_sglang:
+    if not evidence.context.deliberate:
         return
     seen: set[str] = set()
     for depth, link in enumerate(evidence.raised):

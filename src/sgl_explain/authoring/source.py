@@ -218,6 +218,12 @@ def _sample(template: Template) -> str:
     return template.fill(dict.fromkeys(template.names, _SAMPLE))
 
 
+def sample_of(saying: Saying) -> str | None:
+    """Return a text as a site would say it, with a sample value in each hole; None where it has no literal text."""
+    said = _as_template(saying.template) if saying.template else None
+    return _sample(said) if said else None
+
+
 def _as_template(text: str) -> Template | None:
     """A template of the inventory with plain names; holes side by side are one."""
     parts: list[str] = []

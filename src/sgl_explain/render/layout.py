@@ -58,8 +58,9 @@ def full_form(page: Explanation) -> Iterator[Block]:
     for number, fix in enumerate(page.fixes, start=1):
         yield from _fix(fix, f"Fix {number}")
     if page.example:
-        yield Block("code", page.example.before, "Fails")
-        yield Block("code", page.example.after, "Works")
+        before, after = ("Before", "After") if page.example.language == "text" else ("Fails", "Works")
+        yield Block("code", page.example.before, before)
+        yield Block("code", page.example.after, after)
     yield Block("text", page.trigger, "Trigger")
     yield from (Block("text", text, "Happens") for text in page.situations)
     yield from _prevention(page)
