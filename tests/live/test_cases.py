@@ -13,7 +13,7 @@ from sgl_explain.entry_files import read_entries
 HERE = Path(__file__).resolve().parent
 ENTRIES = HERE.parent.parent / "src" / "sgl_explain" / "data" / "entries"
 MODEL = ["--model-path", "{MODELS}/tiny-llama"]
-SHOWN_ID = re.compile(r"^  More:  sgl-explain show (\S+)$", re.MULTILINE)
+SHOWN_ID = re.compile(r"^  More: +sgl-explain show (\S+)$", re.MULTILINE)
 VOLATILE = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?|0x[0-9a-f]+|pid=\d+|/tmp/tmp\w+|\b[1-6]\d{4}\b|[EW]\d{4} [\d:.]+"
 )
@@ -122,4 +122,4 @@ def test_the_corrected_input_raises_nothing(fired):
 
 
 def _without_explanation(text):
-    return re.sub(r"(?ms)^sgl_explain: .*?^  More:  sgl-explain show \S+\n", "", text)
+    return re.sub(r"(?ms)^sgl_explain: .*?^  More: +sgl-explain show \S+\n", "", text)

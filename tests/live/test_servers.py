@@ -75,7 +75,7 @@ def line_after(text, beginning):
 
 
 def without_explanation(text):
-    return re.sub(r"(?ms)^sgl_explain: .*?^  More:  sgl-explain show \S+\n", "", text)
+    return re.sub(r"(?ms)^sgl_explain: .*?^  More: +sgl-explain show \S+\n", "", text)
 
 
 def test_an_argument_error_in_the_main_process_is_explained_once_after_its_traceback(dspark):
