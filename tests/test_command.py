@@ -41,3 +41,42 @@ def test_words_are_quoted_for_the_shell_but_home_stays_a_home():
 )
 def test_a_flags_value_is_read_in_both_spellings(flag: str, value: str | None):
     assert value_of(COMMAND, flag) == value
+
+
+@pytest.mark.parametrize(
+    ("typed", "set_flags", "removed", "expected"),
+    [
+        ("--tp 4 --port 1", {"--tp-size": "8"}, (), "--tp 8 --port 1"),
+        ("--tensor-parallel-size=4", {"--tp-size": "8"}, (), "--tensor-parallel-size=8"),
+        ("--tp 4 --tensor-parallel-size 2 --port 1", {}, ("--tp-size",), "--port 1"),
+        ("--tp-size 2 --tp 4", {"--tp-size": "8"}, (), "--tp-size 2 --tp 8"),
+        ("--enable-lora x", {}, ("--enable-lora",), "x"),
+        ("--enable-lora x", {"--enable-lora": ""}, (), "--enable-lora x"),
+        ("--tp-size 4 x --port 1", {}, ("--tp-size",), "x --port 1"),
+        ("--chunked-prefill-size -1", {}, ("--chunked-prefill-size",), ""),
+        ("--lora-paths a b --port 1", {}, ("--lora-paths",), "--port 1"),
+        ("--not-a-flag a b --port 1", {}, ("--not-a-flag",), "--port 1"),
+        ("--no-lora-strict-loading", {}, ("--lora-strict-loading",), "--no-lora-strict-loading"),
+        ("--no-lora-strict-loading", {"--lora-strict-loading": ""}, (), "--lora-strict-loading"),
+    ],
+)
+def test_spellings_of_a_flag_are_one_flag_that_takes_its_own_words(
+    typed: str, set_flags: dict[str, str], removed: tuple[str, ...], expected: str
+):
+    assert shell_text(corrected(typed.split(), set_flags, removed)) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "flag", "value"),
+    [
+        ("--tp 4", "--tp-size", "4"),
+        ("--data-parallel-size=2", "--dp-size", "2"),
+        ("--enable-lora x", "--enable-lora", None),
+        ("--tp 4 --tp-size 8", "--tp-size", "8"),
+        ("--lora-paths a b", "--lora-paths", "a"),
+        ("--tp", "--tp-size", None),
+        ("", "--tp-size", None),
+    ],
+)
+def test_a_flags_value_is_read_whatever_it_is_called(typed: str, flag: str, value: str | None):
+    assert value_of(typed.split(), flag) == value

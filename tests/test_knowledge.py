@@ -62,7 +62,8 @@ def values_for(template: Template) -> st.SearchStrategy[dict[str, str]]:
         "block": st.text("abcXYZ0123456789_", min_size=1, max_size=12),
     }
     holes = [part for part in template.parts if isinstance(part, Placeholder)]
-    return st.fixed_dictionaries({hole.name: kinds[hole.kind] for hole in holes})
+    choices = {hole.kind: st.sampled_from(hole.choices) for hole in holes if hole.choices}
+    return st.fixed_dictionaries({hole.name: {**kinds, **choices}[hole.kind] for hole in holes})
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

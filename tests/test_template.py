@@ -57,6 +57,13 @@ def test_a_word_at_the_edge_is_not_found_inside_a_longer_word():
     assert values_of("rank {n:int}", "frank 3") is None
 
 
+def test_a_placeholder_may_name_its_words():
+    template = "{name:top_p|min_p} must be in {range}"
+
+    assert values_of(template, "min_p must be in [0, 1]") == {"name": "min_p", "range": "[0, 1]"}
+    assert values_of(template, "noise must be in [0, 1]") is None
+
+
 def test_a_block_spans_lines():
     assert values_of("begin {body:block} end of it", "begin a\nb\nc end of it") == {"body": "a\nb\nc"}
 

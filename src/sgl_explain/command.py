@@ -2,13 +2,19 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import Final
+
+from sgl_explain.flags import flag_called, is_negative
+
+_MAX_VALUES: Final = {"nothing": 0, "value": 1}
 
 
 def corrected(command: Sequence[str], set_flags: Mapping[str, str], removed: Sequence[str]) -> tuple[str, ...]:
-    """Return a command's words with flags set and removed.
+    """Return a command's words with flags set and removed; all spellings of a flag are the same flag.
 
     A flag keeps its place and its spelling (``--flag value`` or ``--flag=value``) where it stands already, and is
-    appended where it does not. The values of a removed flag go with it, up to the next ``--`` word.
+    appended where it does not. Its values go with it: as many words as it takes, or, of a flag that is not known,
+    those up to the next ``--`` word.
     """
     words = list(command)
     for flag in removed:
@@ -29,35 +35,61 @@ def values_in(value: str) -> list[str]:
 
 
 def value_of(command: Sequence[str], flag: str) -> str | None:
-    """Return the first value given to a flag, if the command gives one."""
-    for index, word in enumerate(command):
-        if word.startswith(f"{flag}="):
-            return word.partition("=")[2]
-        if word == flag and index + 1 < len(command) and not command[index + 1].startswith("--"):
-            return command[index + 1]
+    """Return the value that a command gives to a flag, in any spelling; the first one of several words.
+
+    Of a flag given twice it is the later value, as in argparse.
+    """
+    for start, end in reversed(_spans(command, flag)):
+        _, is_joined, value = command[start].partition("=")
+        if is_joined or end > start + 1:
+            return value if is_joined else command[start + 1]
     return None
 
 
-def _span(words: Sequence[str], flag: str) -> tuple[int, int] | None:
+def _spans(words: Sequence[str], flag: str) -> list[tuple[int, int]]:
     """Where a flag stands with its values: the index of its word and of the word after the last value."""
-    for start, word in enumerate(words):
-        if word == flag or word.startswith(f"{flag}="):
-            end = start + 1
-            while word == flag and end < len(words) and not words[end].startswith("--"):
-                end += 1
-            return start, end
-    return None
+    return [(start, _end(words, start)) for start, word in enumerate(words) if _is_same(_spelling(word), flag)]
+
+
+def _end(words: Sequence[str], start: int) -> int:
+    known = flag_called(_spelling(words[start]))
+    limit = _MAX_VALUES.get(known.takes, len(words)) if known else len(words)
+    end = start + 1
+    while "=" not in words[start] and end < min(len(words), start + 1 + limit) and not words[end].startswith("--"):
+        end += 1
+    return end
+
+
+def _spelling(word: str) -> str:
+    return word.partition("=")[0]
+
+
+def _is_same(word: str, flag: str) -> bool:
+    if not word.startswith("--"):
+        return False
+    known = flag_called(flag)
+    return word == flag or (known is not None and flag_called(word) == known)
+
+
+def _is_opposite(word: str, flag: str) -> bool:
+    known = flag_called(flag)
+    return known is not None and is_negative(word, known) != is_negative(flag, known)
 
 
 def _without(words: list[str], flag: str) -> list[str]:
-    span = _span(words, flag)
-    return words if span is None else _without([*words[: span[0]], *words[span[1] :]], flag)
+    for start, end in reversed(_spans(words, flag)):
+        if not _is_opposite(_spelling(words[start]), flag):
+            words = [*words[:start], *words[end:]]
+    return words
 
 
 def _with(words: list[str], flag: str, value: str) -> list[str]:
     values = values_in(value)
-    span = _span(words, flag)
-    if span is None:
+    spans = _spans(words, flag)
+    if not spans:
         return [*words, flag, *values]
-    written = [f"{flag}={value}"] if words[span[0]].startswith(f"{flag}=") else [flag, *values]
-    return [*words[: span[0]], *written, *words[span[1] :]]
+    start, end = spans[-1]  # the one that argparse heeds
+    spelling = _spelling(words[start])
+    spelling = flag if _is_opposite(spelling, flag) else spelling
+    written = [f"{spelling}={value}"] if "=" in words[start] else [spelling, *values]
+    return [*words[:start], *written, *words[end:]]

@@ -49,6 +49,7 @@ class EntryFix:
     run: str = ""
     code: str = ""
     when: dict[str, str] = field(default_factory=dict)
+    choose: dict[str, str] = field(default_factory=dict)
     remedy: str = ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from sgl_explain.choosing import choices_for
 from sgl_explain.command import corrected, shell_text
 from sgl_explain.entry import Entry, EntryFix, Example, Prevention
 from sgl_explain.environment import phase_of
@@ -15,7 +16,7 @@ from sgl_explain.knowledge_base import Knowledge
 from sgl_explain.matching import Confidence, Judgement, Verdict, judge
 from sgl_explain.wording import Circumstances, condition_text, filled, filled_code, holds
 
-_MAX_CAPTURE_CHARS: Final = 200
+_MAX_CAPTURE_CHARS: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def _names(text: str) -> frozenset[str]:
 def _explanation(verdict: Verdict, judgement: Judgement, evidence: Evidence) -> Explanation:
     context = evidence.context
     phase = phase_of(verdict.raised.frames) or context.phase or verdict.entry.phase or None
-    captures = {name: value[:_MAX_CAPTURE_CHARS] for name, value in verdict.captures.items()}
+    captures = {name: shorten(value, _MAX_CAPTURE_CHARS) for name, value in verdict.captures.items()}
     page = Explanation(
         id=verdict.entry.id,
         title=verdict.entry.title,
@@ -151,6 +152,13 @@ def _explanation(verdict: Verdict, judgement: Judgement, evidence: Evidence) -> 
         release=context.release,
     )
     return _with_entry(page, verdict.entry, Circumstances(captures, captures, replace(context, phase=phase)))
+
+
+def shorten(text: str, max_chars: int) -> str:
+    """Return the text, cut at a blank and marked with ``…`` where it is longer."""
+    if len(text) <= max_chars:
+        return text
+    return text[:max_chars].rpartition(" ")[0] + " …"
 
 
 def _with_entry(page: Explanation, entry: Entry, circumstances: Circumstances) -> Explanation:
@@ -189,9 +197,18 @@ def _causes(entry: Entry, circumstances: Circumstances) -> tuple[Cause, ...]:
 
 
 def _fixes(entry: Entry, circumstances: Circumstances) -> Iterator[Fix]:
-    for fix in entry.fixes:
-        if holds(fix.when, circumstances) is not False and (told := _fix(fix, circumstances)):
-            yield told
+    possible = (fix for fix in entry.fixes if holds(fix.when, circumstances) is not False)
+    tellings = (_fix(*chosen) for fix in possible for chosen in _chosen(fix, circumstances))
+    yield from (told for told in tellings if told)
+
+
+def _chosen(fix: EntryFix, circumstances: Circumstances) -> Iterator[tuple[EntryFix, Circumstances]]:
+    """The fix as it is, or once for each value it offers, which the launch command decides."""
+    if not fix.choose:
+        yield fix, circumstances
+    for flag, value in choices_for(fix.choose, circumstances.context.command):
+        values = {**circumstances.values, "choice": value}
+        yield replace(fix, set={**fix.set, flag: value}), replace(circumstances, values=values)
 
 
 def _fix(fix: EntryFix, circumstances: Circumstances) -> Fix | None:

@@ -35,6 +35,7 @@ _MARGIN: Final = 6.0
 _MIN_FUZZY_WORDS: Final = 5
 _FUZZY_CHARS: Final = 600
 _LINE_RATIO: Final = 80.0
+_HELPER_FRAMES: Final = 3
 _SAME: Final = 100.0
 
 
@@ -251,12 +252,10 @@ def _without_values(text: str) -> str:
 
 
 def _is_raised_by(entry: Entry, link: Raised) -> bool:
-    """Whether the raise lies in a function the entry names."""
-    frame = link.sglang_frame or (link.frames[-1] if link.frames else None)
-    return frame is not None and any(
-        Site(upstream).module == frame.module and Site(upstream).function == frame.function
-        for upstream in entry.upstream
-    )
+    """Whether the raise lies in a function the entry names, or in a helper that it called."""
+    ours = [frame for frame in link.frames if frame.in_sglang] or link.frames[-1:]
+    named = {(site.module, site.function) for site in map(Site, entry.upstream)}
+    return any((frame.module, frame.function) in named for frame in ours[-_HELPER_FRAMES:])
 
 
 def _type_fit(entry: Entry, link: Raised) -> _Fit:

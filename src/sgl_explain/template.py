@@ -1,7 +1,8 @@
 """Message templates: literal text with named placeholders, matched against real messages in linear steps.
 
 A template is written as SGLang's f-string would be, with plain names: ``"gamma + 1 (= {expected:int})"``.
-Kinds of placeholder: ``text`` (default: anything on one line), ``int``, ``number``, ``word``, ``block`` (many lines).
+Kinds of placeholder: ``text`` (the default, anything on one line), ``int``, ``number``, ``word``, ``block`` (many lines), or
+the words it may be, as in ``{name:top_p|min_p}``.
 """
 
 import re
@@ -30,6 +31,7 @@ _TAIL_KINDS: Final = {
 }
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+_CHOICES: Final = re.compile(r"[\w-]+(?:\|[\w-]+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,17 @@ class Placeholder:
 
     name: str
     kind: str
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words it may be, if its kind names them."""
+        return tuple(self.kind.split("|")) if "|" in self.kind else ()
+
+    def pattern(self, *, is_last: bool) -> str:
+        """Return the regular expression of the values that fit."""
+        if self.choices:
+            return "|".join(map(re.escape, self.choices))
+        return (_TAIL_KINDS if is_last else _KINDS)[self.kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +129,11 @@ class Template:
         values = {name: value.strip() for name, value in found.groupdict().items()}
         return TemplateMatch(values, found.start(), found.end())
 
+    def sample(self, value: str) -> str:
+        """Return a text that the template matches, with a value in every placeholder that may be anything."""
+        holes = (part for part in self.parts if isinstance(part, Placeholder))
+        return self.fill({hole.name: hole.choices[0] if hole.choices else value for hole in holes})
+
     def fill(self, values: Mapping[str, str]) -> str:
         """Return the text with values in place of the placeholders; KeyError names one that is missing."""
         return "".join(part if isinstance(part, str) else str(values[part.name]) for part in self.parts)
@@ -141,9 +159,7 @@ class Template:
     def _pattern(self) -> re.Pattern[str]:
         last = len(self.parts) - 1
         pieces = [
-            _escape(part)
-            if isinstance(part, str)
-            else f"(?P<{part.name}>{(_TAIL_KINDS if index == last else _KINDS)[part.kind]})"
+            _escape(part) if isinstance(part, str) else f"(?P<{part.name}>{part.pattern(is_last=index == last)})"
             for index, part in enumerate(self.parts)
         ]
         head = r"(?<!\w)" if _is_word_edge(self.parts[0], 0) else ""
@@ -164,7 +180,7 @@ class Template:
 def _placeholder(text: str, name: str, kind: str, conversion: str | None) -> Placeholder:
     if not _NAME.fullmatch(name):
         raise TemplateError(text, f"placeholder {name!r} is not a name in lower case")
-    if kind not in _KINDS or conversion:
+    if (kind not in _KINDS and not _CHOICES.fullmatch(kind)) or conversion:
         raise TemplateError(text, f"placeholder {name!r} has no kind {kind!r}; kinds are {', '.join(_KINDS)}")
     return Placeholder(name, kind)
 
@@ -186,5 +202,5 @@ def _escape(literal: str) -> str:
 
 def _is_word_edge(part: str | Placeholder, end: int) -> bool:
     if isinstance(part, Placeholder):
-        return part.kind in ("int", "number")
+        return part.kind in ("int", "number") or bool(part.choices)
     return part[end].isalnum() or part[end] == "_"

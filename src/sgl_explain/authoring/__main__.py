@@ -1,4 +1,4 @@
-"""``python -m sgl_explain.authoring``: check, compile, new, inventory."""
+"""``python -m sgl_explain.authoring``: check, compile, new, inventory, flags."""
 
 import argparse
 import sys
@@ -60,6 +60,17 @@ def _inventory(arguments: argparse.Namespace) -> int:
     return inventory(arguments.rest)
 
 
+def _flags(arguments: argparse.Namespace) -> int:
+    from sgl_explain.authoring.flags import flag_lines, flags_at
+    from sgl_explain.authoring.source import DEFAULT_CACHE, located, number_of
+
+    paths = [located(name, arguments.cache or DEFAULT_CACHE) for name in arguments.releases]
+    text = flag_lines({number_of(path): flags_at(path) for path in paths})
+    arguments.output.write_text(text, encoding="utf-8")
+    print(f"{len(text.splitlines())} flags written")
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m sgl_explain.authoring", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -80,6 +91,11 @@ def _parser() -> argparse.ArgumentParser:
     inventory = commands.add_parser("inventory", help="list what a release can say to a user", add_help=False)
     inventory.add_argument("rest", nargs=argparse.REMAINDER)
     inventory.set_defaults(command=_inventory)
+    flags = commands.add_parser("flags", help="write data/flags.jsonl from the source of releases")
+    flags.add_argument("releases", nargs="+", metavar="RELEASE|WHEEL|FOLDER", help="all that the file shall tell of")
+    flags.add_argument("--cache", type=Path, help="where downloaded releases are kept")
+    flags.add_argument("--output", type=Path, default=DATA / "flags.jsonl", help="the file to write")
+    flags.set_defaults(command=_flags)
     return parser
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sgl_explain.authoring.fix_flags import flags_of_fixes
 from sgl_explain.authoring.rules import RULES, texts
 from sgl_explain.diagnosis import diagnose_text
 from sgl_explain.entry import Entry, EntryTest
@@ -150,7 +151,7 @@ def _is_remedy(text: str, shelf: Shelf) -> bool:
     return any(" ".join(fix.do.split()) == text for fix in read_remedies(shelf.root).values())
 
 
-SHELF_RULES: Final = (placement, references, tests_find_their_entry, shared_texts)
+SHELF_RULES: Final = (placement, references, tests_find_their_entry, shared_texts, flags_of_fixes)
 
 
 def _ids_in(file: Path) -> tuple[str, ...]:

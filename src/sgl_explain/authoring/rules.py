@@ -6,7 +6,9 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from sgl_explain.choosing import RULE_WORDS, choice_rule
 from sgl_explain.entry import APPLICABILITIES, LANGUAGES, PHASES, Entry, EntryFix, template_of
+from sgl_explain.flags import known_flags
 from sgl_explain.release import is_range
 from sgl_explain.template import Template
 
@@ -84,8 +86,9 @@ def captured_names(entry: Entry) -> Iterator[str]:
     captured = frozenset.intersection(*by_template) if by_template else frozenset({"message"})
     if not by_template and not entry.sites:
         return
+    choosing = {f"fix {number}" for number, fix in enumerate(entry.fixes, start=1) if fix.choose}
     for place, text in texts(entry, with_code=True):
-        for name in sorted(template_of(text).names - captured):
+        for name in sorted(template_of(text).names - captured - ({"choice"} if place in choosing else set())):
             yield (
                 f"{place}: no template captures {{{name}}}"
                 if name not in _some(by_template)
@@ -95,6 +98,20 @@ def captured_names(entry: Entry) -> Iterator[str]:
         for key in when:
             if key not in ("phase", "release") and key not in _some(by_template):
                 yield f"{place}: condition {key!r} is neither phase, release nor a captured name"
+
+
+def chosen_values(entry: Entry) -> Iterator[str]:
+    """A fix that chooses a value does so for one flag, by a known rule, from another flag."""
+    for number, fix in enumerate(entry.fixes, start=1):
+        place = f"fix {number}: choose"
+        if len(fix.choose) > 1:
+            yield f"{place}: one flag only"
+        for flag, text in fix.choose.items():
+            rule = choice_rule(text)
+            if rule is None:
+                yield f"{place}: {text!r} is none of {', '.join(f'{word} --flag' for word in RULE_WORDS)}"
+            named = (flag, rule.flag) if rule else (flag,)
+            yield from (f"{place}: {name} is no server flag" for name in named if name not in known_flags())
 
 
 def code(entry: Entry) -> Iterator[str]:
@@ -122,7 +139,9 @@ def prose(entry: Entry) -> Iterator[str]:
                 yield f"{place}: {kind}: {found[0]!r}"
 
 
-RULES: Final[tuple[Rule, ...]] = (names, closed_sets, completeness, templates, captured_names, code, prose)
+RULES: Final[tuple[Rule, ...]] = (
+    names, closed_sets, completeness, templates, captured_names, chosen_values, code, prose,
+)  # fmt: skip
 
 
 def texts(entry: Entry, *, with_code: bool) -> Iterator[tuple[str, str]]:

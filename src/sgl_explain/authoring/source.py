@@ -72,8 +72,8 @@ def read_release(name: str, cache: Path) -> Release:
 
     Reading takes most of a minute, so what was read is kept in the cache folder, keyed by release and reader.
     """
-    path = Path(name) if Path(name).exists() else _downloaded(name, cache)
-    number = _number_of(path)
+    path = located(name, cache)
+    number = number_of(path)
     kept = cache / f"{number}-{_reader_key(path)}.json"
     if not kept.exists():
         cache.mkdir(parents=True, exist_ok=True)
@@ -81,6 +81,11 @@ def read_release(name: str, cache: Path) -> Release:
         written.write_text(json.dumps(_as_data(path)), encoding="utf-8")
         written.replace(kept)
     return _from_data(number, path, json.loads(kept.read_text(encoding="utf-8")))
+
+
+def located(name: str, cache: Path) -> Path:
+    """Return the folder or wheel of a release; one named by its number is downloaded once, with pip, into the cache."""
+    return Path(name) if Path(name).exists() else _downloaded(name, cache)
 
 
 @cache
@@ -115,18 +120,19 @@ def _from_data(number: str, path: Path, data: Mapping[str, Any]) -> Release:
 
 def _downloaded(number: str, cache: Path) -> Path:
     if parse_release(number) is None:
-        raise KnowledgeError([f"--sglang {number}: neither a file, a folder nor a release number"])
+        raise KnowledgeError([f"{number}: neither a file, a folder nor a release number"])
     found = next(iter(cache.glob(f"sglang-{number}-*.whl")), None)
     if found is None:
         pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(cache))
         subprocess.run((*pip, f"sglang=={number}"), check=False)  # noqa: S603 - our own interpreter, a checked number
         found = next(iter(cache.glob(f"sglang-{number}-*.whl")), None)
     if found is None:
-        raise KnowledgeError([f"--sglang {number}: pip could not download it"])
+        raise KnowledgeError([f"{number}: pip could not download it"])
     return found
 
 
-def _number_of(path: Path) -> str:
+def number_of(path: Path) -> str:
+    """Return the release number of a folder or a wheel; a folder that does not say it is called by its name."""
     if path.suffix == ".whl":
         return path.name.split("-")[1]
     version = path / "sglang" / "_version.py"
@@ -210,18 +216,14 @@ def _covers(template: Template, saying: Saying) -> bool:
     said = _as_template(saying.template) if saying.template else None
     if said is None:
         return False
-    sample, said_sample = _sample(template), _sample(said)
+    sample, said_sample = template.sample(_SAMPLE), said.sample(_SAMPLE)
     return template.match(said_sample) is not None or (said.weight >= _MIN_WEIGHT and said.match(sample) is not None)
-
-
-def _sample(template: Template) -> str:
-    return template.fill(dict.fromkeys(template.names, _SAMPLE))
 
 
 def sample_of(saying: Saying) -> str | None:
     """Return a text as a site would say it, with a sample value in each hole; None where it has no literal text."""
     said = _as_template(saying.template) if saying.template else None
-    return _sample(said) if said else None
+    return said.sample(_SAMPLE) if said else None
 
 
 def _as_template(text: str) -> Template | None:

@@ -1,0 +1,196 @@
+"""Server flags are read from the source of a release, in every layout SGLang has used, and merged over releases."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from sgl_explain.authoring.__main__ import main
+from sgl_explain.authoring.flags import DeclaredFlag, flag_lines, flags_at
+from sgl_explain.authoring.flags.declared import NOT_KNOWN
+from sgl_explain.errors import KnowledgeError
+
+OLD = """
+import argparse
+import dataclasses
+import sys
+from typing import Optional
+
+from sglang.srt.choices import BACKENDS, Mode, modes
+
+LIMIT = 4 * 1024
+
+@dataclasses.dataclass
+class ServerArgs:
+    tp_size: int = 1
+    max_queued: Optional[int] = sys.maxsize
+    limit: int = LIMIT
+    urls: list = dataclasses.field(default_factory=list)
+
+    @staticmethod
+    def add_cli_args(parser: argparse.ArgumentParser):
+        parser.add_argument("--tensor-parallel-size", "--tp-size", type=int, default=ServerArgs.tp_size)
+        parser.add_argument("--max-queued", type=int, default=ServerArgs.max_queued)
+        parser.add_argument("--limit", type=int, default=ServerArgs.limit, nargs="?")
+        parser.add_argument("--urls", nargs="*", default=ServerArgs.urls)
+        parser.add_argument("--enable-x", action="store_true")
+        parser.add_argument("--old", action=DeprecatedAction, help="gone")
+        choices = ["auto"] + list(BACKENDS.keys())
+        parser.add_argument("--backend", choices=choices, default="auto")
+        parser.add_argument("--mode", choices=[m.name.lower() for m in Mode], default=argparse.SUPPRESS)
+        if sys.platform == "linux":
+            parser.add_argument("--other-mode", choices=[m.value for m in modes()])
+"""
+
+CHOICES = """
+from enum import Enum
+
+BACKENDS = {"triton": object, "fa3": object}
+
+class Mode(Enum):
+    NONE = "none"
+    ALL = "all"
+
+def modes():
+    return list(Mode)
+"""
+
+NEW = """
+from sglang.srt.arg_groups.arg_utils import *
+
+class Parallel:
+    _NS_PATH = "parallel"
+
+    tp_size: A[int, "How many GPUs.", NS("x")] = 1
+    dp_size: A[Optional[int], Arg(help="Replicas.", aliases=["--data-parallel-size"])] = None
+    name: A[str | None, Arg(help="Its name.", cli_name="--served-name")] = _declared
+    kinds: A[List[str], Arg(help="Kinds.")] = ()
+    kind: A[Literal["a", "b"], Arg(help="Kind.")] = "a"
+    spec: A[List[str], Arg(help="JSON.", type_parser=json_list)] = None
+    on: A[bool, "On."] = False
+    maybe: A[bool, Arg(help="Maybe.", action=argparse.BooleanOptionalAction)] = True
+    gone: A[bool, Arg(help="Gone.", action=DeprecatedStoreTrueAction, action_kwargs={"choices": [1]})] = None
+    derived: A[int, Derived()] = 0
+    hidden: A[int, Arg(help="Hidden.", no_cli=True)] = 0
+    plain: int = 0
+"""
+
+
+def release(folder: Path, **modules: str) -> Path:
+    files = {"sglang/__init__.py": "", **{f"sglang/srt/{name}.py": text for name, text in modules.items()}}
+    for name, text in files.items():
+        path = folder / name.replace("__fields__", "arg_groups/fields/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    return release(tmp_path / "0.4.9", server_args=OLD, choices=CHOICES)
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    return release(tmp_path / "0.5.23", server_args="class ServerArgs: ...", __fields__parallel=NEW)
+
+
+def by_name(source: Path) -> dict[str, DeclaredFlag]:
+    return {flag.names[0]: flag for flag in flags_at(source)}
+
+
+@pytest.mark.parametrize(
+    ("name", "aliases", "takes", "choices", "default"),
+    [
+        ("--tensor-parallel-size", ("--tp-size",), "value", None, 1),
+        ("--max-queued", (), "value", None, NOT_KNOWN),
+        ("--limit", (), "value", None, 4096),
+        ("--urls", (), "values", None, []),
+        ("--enable-x", (), "nothing", None, False),
+        ("--old", (), "nothing", None, None),
+        ("--backend", (), "value", ("auto", "triton", "fa3"), "auto"),
+        ("--mode", (), "value", ("none", "all"), NOT_KNOWN),
+        ("--other-mode", (), "value", ("none", "all"), None),
+    ],
+)
+def test_arguments_that_the_parser_is_given(old: Path, name: str, aliases, takes: str, choices, default):
+    flag = by_name(old)[name]
+
+    assert (flag.names[1:], flag.takes, flag.choices, flag.default) == (aliases, takes, choices, default)
+
+
+@pytest.mark.parametrize(
+    ("name", "aliases", "takes", "choices", "default"),
+    [
+        ("--tp-size", (), "value", None, 1),
+        ("--dp-size", ("--data-parallel-size",), "value", None, None),
+        ("--served-name", (), "value", None, NOT_KNOWN),
+        ("--kinds", (), "values", None, []),
+        ("--kind", (), "value", ("a", "b"), "a"),
+        ("--spec", (), "value", None, None),
+        ("--on", (), "nothing", None, False),
+        ("--maybe", ("--no-maybe",), "nothing", None, True),
+        ("--gone", (), "nothing", (1,), False),
+    ],
+)
+def test_fields_that_are_annotated(new: Path, name: str, aliases, takes: str, choices, default):
+    flag = by_name(new)[name]
+
+    assert (flag.names[1:], flag.takes, flag.choices, flag.default) == (aliases, takes, choices, default)
+
+
+def test_fields_that_are_no_flags_are_left_out(new: Path):
+    assert by_name(new).keys().isdisjoint({"--derived", "--hidden", "--plain"})
+
+
+def test_a_wheel_says_the_same_as_its_folder(old: Path, tmp_path: Path):
+    wheel = tmp_path / "sglang-0.4.9-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for file in old.rglob("*.py"):
+            archive.write(file, file.relative_to(old))
+
+    assert flags_at(wheel) == flags_at(old)
+
+
+def test_what_is_no_release_is_refused(tmp_path: Path):
+    with pytest.raises(KnowledgeError, match="neither a folder"):
+        flags_at(tmp_path)
+
+
+def test_a_flag_is_one_line_whatever_a_release_calls_it():
+    lines = flag_lines(
+        {
+            "0.5.10": [DeclaredFlag(("--tensor-parallel-size", "--tp-size"), "tp", default=1)],
+            "0.4.6.post5": [DeclaredFlag(("--tensor-parallel-size",), "tp"), DeclaredFlag(("--x",), "x", default=())],
+            "0.5.9": [DeclaredFlag(("--x",), "x", "nothing", ("a",), None)],
+            "0.5.23": [DeclaredFlag(("--tp-size", "--tensor-parallel-size"), "tp", default=2)],
+        }
+    )
+
+    assert [json.loads(line) for line in lines.splitlines()] == [
+        {
+            "flag": "--tp-size", "aliases": ["--tensor-parallel-size"], "takes": "value", "default": 2,
+            "first": "0.4.6.post5", "last": "0.5.23",
+        },
+        {
+            "flag": "--x", "aliases": [], "takes": "nothing", "choices": ["a"], "default": None,
+            "first": "0.4.6.post5", "last": "0.5.9",
+        },
+    ]  # fmt: skip
+
+
+def test_the_command_writes_the_flags_of_all_releases(old: Path, new: Path, tmp_path: Path, capsys):
+    output = tmp_path / "flags.jsonl"
+
+    code = main(["flags", str(old), str(new), "--output", str(output)])
+
+    records = {record["flag"]: record for record in map(json.loads, output.read_text().splitlines())}
+    assert code == 0
+    assert (records["--tp-size"]["first"], records["--tp-size"]["last"]) == ("0.4.9", "0.5.23")
+    assert "17 flags written" in capsys.readouterr().out
+
+
+def test_the_command_says_what_is_no_release(tmp_path: Path, capsys):
+    assert main(["flags", str(tmp_path)]) == 1
+    assert "neither a folder" in capsys.readouterr().err

@@ -1,0 +1,92 @@
+"""Explanations carry fixes whose values follow from the launch command that failed."""
+
+import pytest
+
+from sgl_explain.entry import Entry, entry_from
+from sgl_explain.evidence import Context, Evidence, Raised
+from sgl_explain.explanation import Explanation, explained, explanation_of
+from sgl_explain.knowledge_base import Knowledge
+
+MESSAGE = "the sizes of the groups do not fit"
+
+
+def entry_with(*fixes: dict[str, object]) -> Entry:
+    return entry_from(
+        "sizes-do-not-fit",
+        {
+            "title": "The sizes do not fit",
+            "raises": ["AssertionError"],
+            "templates": [MESSAGE],
+            "upstream": ["sglang.srt.server_args:check"],
+            "versions": ">=0.4.6",
+            "meaning": "They do not.",
+            "trigger": "They did not.",
+            "situations": [],
+            "fixes": list(fixes),
+            "example": {"before": "", "after": ""},
+            "prevention": {"habits": []},
+            "tests": [],
+        },
+    )
+
+
+DIVISOR = {
+    "do": "Make the DP size {choice}.",
+    "applicability": "safe",
+    "choose": {"--dp-size": "divisor of --tp-size"},
+}
+MULTIPLE = {"do": "Take {choice} tokens.", "choose": {"--chunked-prefill-size": "multiple of --page-size"}}
+PLAIN = {"do": "Leave it out."}
+
+
+def explain(entry: Entry, command: str) -> Explanation:
+    context = Context(deliberate=True, command=tuple(command.split()))
+    found = explained(Evidence((Raised(("AssertionError",), MESSAGE),), context), Knowledge([entry]))
+    assert found is not None
+    return found
+
+
+def test_a_fix_is_told_once_for_each_nearest_value_that_fits():
+    first, second = explain(entry_with(DIVISOR), "launch --tp-size 4 --dp-size 3").fixes
+
+    assert (first.do, second.do) == ("Make the DP size 2.", "Make the DP size 4.")
+    assert (first.set, second.set) == ({"--dp-size": "2"}, {"--dp-size": "4"})
+    assert first.command == "launch --tp-size 4 --dp-size 2"
+    assert second.command == "launch --tp-size 4 --dp-size 4"
+
+
+@pytest.mark.parametrize(
+    ("fix", "command", "values"),
+    [
+        (DIVISOR, "--tensor-parallel-size=12 --data-parallel-size 5", ["4", "6"]),
+        (DIVISOR, "--tp 4 --dp 8", ["4"]),
+        (DIVISOR, "--tp 4 --dp 2", []),
+        (DIVISOR, "--tp 4", []),
+        (DIVISOR, "--tp four --dp 3", []),
+        (DIVISOR, "--tp 4 --dp 0", []),
+        (DIVISOR, "--tp 999999999 --dp 2", []),
+        (MULTIPLE, "--chunked-prefill-size 1000 --page-size 64", ["960", "1024"]),
+        (MULTIPLE, "--chunked-prefill-size 40 --page-size 64", ["64"]),
+        (MULTIPLE, "--chunked-prefill-size -1 --page-size 64", []),
+        (MULTIPLE, "--chunked-prefill-size 128 --page-size 64", []),
+    ],
+)
+def test_the_values_are_positive_and_nearest_and_follow_from_both_flags(fix, command: str, values: list[str]):
+    fixes = explain(entry_with(fix), f"launch {command}").fixes
+
+    assert [next(iter(told.set.values())) for told in fixes] == values
+
+
+def test_a_fix_that_chooses_keeps_what_else_it_sets():
+    fix = {**DIVISOR, "set": {"--enable-dp-attention": ""}}
+
+    told = explain(entry_with(fix), "launch --tp 4 --dp 3").fixes[0]
+
+    assert told.set == {"--enable-dp-attention": "", "--dp-size": "2"}
+
+
+def test_a_fix_that_chooses_is_left_out_where_the_command_is_not_known():
+    entry = entry_with(DIVISOR, PLAIN)
+
+    assert [fix.do for fix in explain(entry, "").fixes] == ["Leave it out."]
+    assert [fix.do for fix in explanation_of(entry).fixes] == ["Leave it out."]
