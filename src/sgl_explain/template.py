@@ -1,8 +1,8 @@
 """Message templates: literal text with named placeholders, matched against real messages in linear steps.
 
 A template is written as SGLang's f-string would be, with plain names: ``"gamma + 1 (= {expected:int})"``.
-Kinds of placeholder: ``text`` (the default, anything on one line), ``int``, ``number``, ``word``, ``block`` (many lines), or
-the words it may be, as in ``{name:top_p|min_p}``.
+Kinds of placeholder: ``text`` (the default, anything on one line), ``int``, ``number``, ``word``, ``block`` (many
+lines), or the words it may be, as in ``{name:top_p|min_p}``.
 """
 
 import re

@@ -21,7 +21,7 @@ situations = ["The flag was copied."]
 
 [[widget-count-wrong.fixes]]
 do            = "Give {expected}."
-set           = { "--widgets" = "{expected}" }
+set           = { "--tp-size" = "{expected}" }
 applicability = "safe"
 
 [widget-count-wrong.example]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sgl_explain.authoring.__main__ import main
+from sgl_explain.authoring.check import problems_in
 from sgl_explain.authoring.flags import DeclaredFlag, flag_lines, flags_at
 from sgl_explain.authoring.flags.declared import NOT_KNOWN
 from sgl_explain.errors import KnowledgeError
@@ -194,3 +195,106 @@ def test_the_command_writes_the_flags_of_all_releases(old: Path, new: Path, tmp_
 def test_the_command_says_what_is_no_release(tmp_path: Path, capsys):
     assert main(["flags", str(tmp_path)]) == 1
     assert "neither a folder" in capsys.readouterr().err
+
+
+ENTRY = """
+[widget-count-wrong]
+title      = "The widget count is wrong"
+raises     = ["ValueError"]
+templates  = ["The widget count must be {expected:int}, but got {given:int}."]
+upstream   = ["UPSTREAM:check"]
+versions   = "VERSIONS"
+meaning    = "There are {given} widgets where {expected} fit."
+trigger    = "Widgets were given."
+situations = ["The flag was copied."]
+
+[[widget-count-wrong.fixes]]
+do            = "Take --tp-size or --dcp-size, as --help says, not --speculative-*."
+FIX
+applicability = "safe"
+
+[widget-count-wrong.example]
+before = "3"
+after  = "2"
+
+[widget-count-wrong.prevention]
+habits   = ["Leave it out."]
+
+[[widget-count-wrong.tests]]
+message  = "The widget count must be 2, but got 3."
+"""
+
+
+@pytest.fixture
+def check(tmp_path: Path):
+    def run(
+        fix: str = "", versions: str = ">=0.5.16", upstream: str = "sglang.srt.server_args", exemptions: str = ""
+    ) -> list[str]:
+        folder = "srt/server_args" if upstream.startswith("sglang.srt") else "router/router"
+        file = tmp_path / "entries" / f"{folder}.toml"
+        file.parent.mkdir(parents=True)
+        file.write_text(ENTRY.replace("FIX", fix).replace("VERSIONS", versions).replace("UPSTREAM", upstream))
+        (tmp_path / "exemptions.toml").write_text(exemptions)
+        return [line.partition("fix 1: ")[2] or line for line in problems_in(tmp_path / "entries")]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("fix", "versions", "problems"),
+    [
+        ("", ">=0.5.16", []),
+        ('set = { "--tensor-parallel-size" = "2" }', ">=0.5.16", []),
+        ('remove = ["--widgets"]', ">=0.5.16", ["--widgets is no server flag"]),
+        ('set = { "--tp" = "2" }', ">=0.5.16", ["--tp is no server flag; it is short for --tp-size"]),
+        ("", ">=0.5.2,<0.5.16", ["--dcp-size: no release looked at in >=0.5.2,<0.5.16 has it, only 0.5.16 to 0.5.23"]),
+        ("", "==0.5.18", []),
+        ('when = { release = ">=0.5.20" }', ">=0.5.2", []),
+        (
+            'when = { release = "<0.5.10" }',
+            ">=0.5.2",
+            ["--dcp-size: no release looked at in >=0.5.2,<0.5.10 has it, only 0.5.16 to 0.5.23"],
+        ),
+        ('run = "docker run --ipc=host"', ">=0.5.16", []),
+    ],
+)
+def test_flags_of_fixes_exist_in_the_versions_they_are_for(check, fix: str, versions: str, problems: list[str]):
+    assert check(fix, versions) == problems
+
+
+def test_flags_of_other_servers_are_not_looked_at(check):
+    assert check('remove = ["--widgets"]', upstream="sglang_router") == []
+
+
+@pytest.mark.parametrize(
+    ("fix", "exemptions", "problem"),
+    [
+        ('remove = ["--widgets"]', 'flags = ["--widgets"]\nreason = "It is a test."', None),
+        ("", 'flags = ["--widgets"]\nreason = "It is a test."', "--widgets is exempted, but needs it no longer"),
+        ('remove = ["--widgets"]', 'flags = ["--widgets"]', 'write flags = ["--x"] and reason = "…"'),
+        ("", '[other]\nflags = ["--widgets"]\nreason = "It is a test."', "no entry is called other"),
+    ],
+)
+def test_exemptions_are_reasoned_and_needed(check, fix: str, exemptions: str, problem: str | None):
+    header = "" if exemptions.startswith("[") else "[widget-count-wrong]\n"
+
+    found = check(fix, exemptions=header + exemptions)
+
+    assert found == [] if problem is None else any(problem in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("fix", "problem"),
+    [
+        ('choose = { "--dp-size" = "divisor of --tp-size" }\ncode = "dp = {choice}"', None),
+        ('choose = { "--dp-size" = "half of --tp-size" }', "'half of --tp-size' is none of divisor of --flag"),
+        ('choose = { "--widgets" = "divisor of --tp-size" }', "choose: --widgets is no server flag"),
+        ('choose = { "--dp-size" = "divisor of --widgets" }', "choose: --widgets is no server flag"),
+        ('choose = { "--dp-size" = "divisor of --tp-size", "--ep-size" = "divisor of --tp-size" }', "one flag only"),
+        ('code = "dp = {choice}"', "no template captures {choice}"),
+    ],
+)
+def test_a_choice_is_for_one_flag_by_a_known_rule(check, fix: str, problem: str | None):
+    found = check(fix)
+
+    assert found == [] if problem is None else any(problem in line for line in found)

@@ -167,7 +167,7 @@ except openai.APIError as error:
 @pytest.mark.parametrize(
     ("key", "options", "word"),
     [
-        ("secret-key-1", {"top_p": 3}, "top_p"),
+        ("secret-key-1", {"top_p": 3}, "top_p has the value 3"),
         ("secret-key-1", {"max_tokens": 100000}, "context"),
         ("wrong-key", {}, "key"),
     ],

@@ -25,7 +25,6 @@ _FILLER: Final = re.compile(
 )
 _HEDGE: Final = re.compile(r"(?i)\b(?:might|may|could) (?:possibly|perhaps|maybe)\b|\bit seems\b|\bprobably because\b")
 _RESIDUE: Final = re.compile(r"TODO|FIXME|XXX|\bself\.|f\"|^\s*#", re.MULTILINE)
-_FLAG: Final = re.compile(r"--[a-z0-9][a-z0-9-]*")
 
 
 def names(entry: Entry) -> Iterator[str]:
@@ -157,11 +156,6 @@ def texts(entry: Entry, *, with_code: bool) -> Iterator[tuple[str, str]]:
         if with_code:
             yield from ((f"fix {number}", text) for text in _pasted(fix))
     yield from ((f"habit {number}", text) for number, text in enumerate(entry.prevention.habits, start=1))
-
-
-def flags_in_fixes(entry: Entry) -> frozenset[str]:
-    """The flags that fixes tell the user to set, or name in their sentences."""
-    return frozenset(flag for fix in entry.fixes for text in (fix.do, *fix.set) for flag in _FLAG.findall(text))
 
 
 def _pasted(fix: EntryFix) -> Iterator[str]:
