@@ -64,7 +64,7 @@ def _every_regex(message: Message) -> Entry | None:
 
 
 def _searched(template: Template, message: Message) -> bool:
-    return template._pattern.search(message.raised.message) is not None  # noqa: SLF001 - the naive way
+    return template.match(message.raised.message) is not None
 
 
 def _plain_ratio(message: Message) -> Entry | None:

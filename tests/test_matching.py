@@ -218,3 +218,29 @@ def test_a_harmless_line_is_not_taken_for_the_error_it_quotes():
         found(Raised((), "Ignore import error when loading x.y: No module named 'vllm'"), ignored, missing)[0]
         == "ignored"
     )
+
+
+PROGRAM = (Frame("my.program", "main", "x"),)
+
+
+def test_a_short_text_that_the_users_own_code_raised_is_left_alone():
+    missing = entry("missing", "No module named 'vllm'", raises=["ModuleNotFoundError"], upstream=["vllm"])
+
+    assert found(Raised(("ModuleNotFoundError",), "No module named 'vllm'", PROGRAM), missing) is None
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (
+            "No such file or directory on this host: '{path}/adapter.json'",
+            "No such file or directory on this host: '/a b'",
+        ),
+        ("The environment variable 'MOONCAKE_MASTER' is not set.", "The environment variable 'OPENAI_KEY' is not set."),
+        ("the compiler of the toolkit must be at least 12", "the compiler of the toolkit must be at least 99"),
+    ],
+)
+def test_what_a_template_spells_out_is_not_a_value_that_may_differ(template: str, message: str):
+    spelled = entry("spelled", template, raises=["OSError", "ValueError"])
+
+    assert (found(Raised(("ValueError",), message), spelled) or (None,))[0] is None

@@ -1,16 +1,25 @@
 """The library's two questions: what does this failure mean (`diagnose`), and what failed in this log (`scan`)."""
 
+import re
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
+from typing import Final
 
 from sgl_explain.environment import current_context
-from sgl_explain.evidence import MAX_MESSAGE_CHARS, Context, Evidence, Raised, evidence_from
+from sgl_explain.evidence import Context, Evidence, Raised, clipped, evidence_from
 from sgl_explain.explanation import Explanation, Nearest, explained
 from sgl_explain.http_body import messages_in_body
 from sgl_explain.knowledge_base import Knowledge, bundled_knowledge
 from sgl_explain.log_stream import Incident, incidents
 from sgl_explain.matching import judge
-from sgl_explain.redact import redacted
+
+_LONG_TEXT_CHARS: Final = 64_000
+_MAX_FAILURES: Final = 200
+_MAX_UNKNOWN: Final = 4096
+_FOLDED_CHARS: Final = 600
+_DIGITS: Final = re.compile(r"\d+")
 
 
 def diagnose(failure: object, knowledge: Knowledge | None = None) -> Explanation | None:
@@ -20,6 +29,13 @@ def diagnose(failure: object, knowledge: Knowledge | None = None) -> Explanation
     raises on odd input.
     """
     known = knowledge or bundled_knowledge()
+    try:
+        return _diagnosed(failure, known)
+    except Exception:  # noqa: BLE001 - exceptions and bodies with hostile attributes are odd input too
+        return None
+
+
+def _diagnosed(failure: object, known: Knowledge) -> Explanation | None:
     match failure:
         case Evidence():
             return explained(failure, known)
@@ -30,7 +46,7 @@ def diagnose(failure: object, knowledge: Knowledge | None = None) -> Explanation
         case str():
             return diagnose_text(failure, known)
         case dict():
-            replies = tuple(Raised((), redacted(text[:MAX_MESSAGE_CHARS])) for text in messages_in_body(failure))
+            replies = tuple(Raised((), clipped(text)) for text in messages_in_body(failure))
             return explained(Evidence(replies, Context(deliberate=True)), known)
         case _:
             return None
@@ -38,6 +54,8 @@ def diagnose(failure: object, knowledge: Knowledge | None = None) -> Explanation
 
 def diagnose_text(text: str, knowledge: Knowledge) -> Explanation | None:
     """Explain a text that someone pasted: of all failures in it, the surest that is not a mere wrapper."""
+    if len(text) > _LONG_TEXT_CHARS:
+        return min(islice(scan(text.splitlines(), knowledge), _MAX_FAILURES), key=_surest_first, default=None)
     found = (explained(evidence, knowledge) for evidence in evidence_in_text(text))
     explanations = [explanation for explanation in found if explanation is not None]
     return min(explanations, key=_surest_first, default=None)
@@ -49,7 +67,7 @@ def nearest_to(text: str, knowledge: Knowledge) -> Explanation:
     alike = {verdict.entry.id: verdict for judgement in judgements for verdict in judgement.nearest}
     best = sorted(alike.values(), key=lambda verdict: -verdict.score)[:3]
     nearest = tuple(Nearest(verdict.entry.id, verdict.entry.title, round(verdict.score)) for verdict in best)
-    message = redacted(text.strip()[:MAX_MESSAGE_CHARS])
+    message = clipped(text.strip())
     return Explanation(None, "No entry accounts for this error", "similar", "", message, nearest=nearest)
 
 
@@ -59,18 +77,42 @@ def scan(lines: Iterable[str], knowledge: Knowledge | None = None) -> Iterator[E
     Streams in constant memory. Failures that nothing accounts for yield nothing.
     """
     known = knowledge or bundled_knowledge()
-    for incident in incidents(lines, interesting=known.speaks_of):
-        explanation = explained(incident.evidence, known)
+    unknown: OrderedDict[object, None] = OrderedDict()
+    for incident in incidents(_as_text(lines), interesting=known.speaks_of):
+        key = _folded(incident.evidence)
+        explanation = None if key in unknown else explained(incident.evidence, known)
         if explanation is not None:
             yield replace(explanation, line=incident.line)
+        else:
+            _remember(unknown, key)
 
 
 def evidence_in_text(text: str) -> Iterator[Evidence]:
     """Return what a pasted text may be: one message as it stands, then each failure found in it."""
     context = Context(deliberate=True)
-    yield Evidence((Raised((), redacted(text.strip()[:MAX_MESSAGE_CHARS])),), context)
+    yield Evidence((Raised((), clipped(text.strip())),), context)
     for incident in incidents(text.splitlines(), context, interesting=lambda _: True):
         yield _deliberate(incident)
+
+
+def _as_text(lines: Iterable[str | bytes]) -> Iterator[str]:
+    for line in lines:
+        if isinstance(line, str | bytes):
+            yield line if isinstance(line, str) else line.decode("utf-8", "replace")
+
+
+def _folded(evidence: Evidence) -> object:
+    """What makes two failures of a log the same to a reader: types, places, and messages but for their numbers."""
+    return tuple(
+        (raised.types, raised.frames[-1:], _DIGITS.sub("#", raised.message[:_FOLDED_CHARS]))
+        for raised in evidence.raised
+    )
+
+
+def _remember(known: OrderedDict[object, None], key: object) -> None:
+    known[key] = None
+    if len(known) > _MAX_UNKNOWN:
+        known.popitem(last=False)
 
 
 def _deliberate(incident: Incident) -> Evidence:

@@ -2,6 +2,7 @@
 
 import linecache
 import sys
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -14,6 +15,7 @@ MAX_MESSAGE_CHARS: Final = 16_000
 MAX_LINKS: Final = 32
 MAX_LEAVES: Final = 64
 MAX_FRAMES: Final = 120
+MAX_LINE_CHARS: Final = 400
 SGLANG_PACKAGES: Final = ("sglang", "sgl_kernel", "sglang_router", "sglang_kernel")
 
 
@@ -97,6 +99,11 @@ def evidence_from(error: BaseException, context: Context | None = None) -> Evide
     return Evidence(tuple(links), context or Context())
 
 
+def clipped(text: str) -> str:
+    """Return a message as evidence keeps it: at most 16,000 characters, secrets and home folders masked."""
+    return redacted(text[:MAX_MESSAGE_CHARS])
+
+
 def type_name(cls: type) -> str:
     """Return a class name as a traceback prints it: ``ValueError``, ``torch.OutOfMemoryError``."""
     return cls.__qualname__ if cls.__module__ in ("builtins", "__main__") else f"{cls.__module__}.{cls.__qualname__}"
@@ -140,22 +147,22 @@ def _message_of(error: BaseException) -> str:
         notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
     except Exception:  # noqa: BLE001 - a broken __str__ is the user's, and must not become ours
         return ""
-    return redacted("\n".join([text, *notes])[:MAX_MESSAGE_CHARS])
+    return clipped("\n".join([text, *notes]))
 
 
 def _frames_of(traceback: TracebackType | None) -> tuple[Frame, ...]:
-    frames: list[Frame] = []
+    calls: deque[TracebackType] = deque(maxlen=MAX_FRAMES)
     while traceback is not None:
-        frames.append(_frame_of(traceback))
+        calls.append(traceback)
         traceback = traceback.tb_next
-    return tuple(frames[-MAX_FRAMES:])
+    return tuple(map(_frame_of, calls))
 
 
 def _frame_of(traceback: TracebackType) -> Frame:
     code, names = traceback.tb_frame.f_code, traceback.tb_frame.f_globals
     module = names.get("__name__")
     line = linecache.getline(code.co_filename, traceback.tb_lineno, names).strip()
-    return Frame(module if isinstance(module, str) else "", code.co_name, redacted(line))
+    return Frame(module if isinstance(module, str) else "", code.co_name, redacted(line[:MAX_LINE_CHARS]))
 
 
 def _replies(error: BaseException) -> tuple[Raised, ...]:
@@ -166,7 +173,7 @@ def _replies(error: BaseException) -> tuple[Raised, ...]:
     response = getattr(error, "response", None)
     if not found and response is not None:
         found = messages_in_text(_text_of(response))
-    return tuple(Raised((), redacted(message[:MAX_MESSAGE_CHARS])) for message in found)
+    return tuple(Raised((), clipped(message)) for message in found)
 
 
 def _text_of(response: object) -> str:

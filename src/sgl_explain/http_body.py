@@ -15,13 +15,13 @@ _MAX_BODY_CHARS: Final = 64_000
 _BODY: Final = re.compile(r"""\{\s*['"](?:object|error|message|detail|type|id)['"]\s*:""")
 
 
-def messages_in_body(body: object) -> tuple[str, ...]:
+def messages_in_body(body: object, depth: int = 3) -> tuple[str, ...]:
     """Return the error messages of a decoded body; empty if it is not an error body of these shapes."""
     match body:
         case {"error": str() as message} | {"detail": str() as message} | {"message": str() as message}:
             return (message,)
-        case {"error": dict() as inner} | {"detail": dict() as inner}:
-            return messages_in_body(inner)
+        case {"error": dict() as inner} | {"detail": dict() as inner} if depth:
+            return messages_in_body(inner, depth - 1)
         case {"detail": list() as problems}:
             return tuple(_validation_problem(problem) for problem in problems if isinstance(problem, dict))
         case _:

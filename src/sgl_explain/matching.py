@@ -14,7 +14,7 @@ from typing import Final, Literal
 from sgl_explain.entry import Entry, Site
 from sgl_explain.evidence import Evidence, Raised
 from sgl_explain.knowledge_base import IndexedTemplate, Knowledge
-from sgl_explain.template import words_in
+from sgl_explain.template import Template, words_in
 
 Confidence = Literal["exact", "probable", "similar"]
 
@@ -159,6 +159,8 @@ def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | N
     is_strong = template.weight >= _STRONG_WEIGHT and len(template.words) >= _STRONG_WORDS
     if fit is _Fit.NO and template.weight < _FOREIGN_TYPE_WEIGHT:
         return None
+    if _is_raised_by_others(item.entry, link) and template.weight < _MOVED_WEIGHT:
+        return None
     if not (is_strong or is_whole or at_home):
         return None
     is_ours = link.sglang_frame is not None and not item.entry.is_third_party
@@ -231,6 +233,8 @@ def _alike(link: Raised, depth: int, knowledge: Knowledge) -> list[Verdict]:
         for item in knowledge.templates_like(link.message[:_FUZZY_CHARS])
         if _type_fit(item.entry, link) is not _Fit.NO
         and len(words_in(_without_values(item.template.literals))) >= _MIN_FUZZY_WORDS
+        and _keeps_its_values(item.template, link.message)
+        and not _is_raised_by_others(item.entry, link)
         and (ratio := _ratio(message, item)) >= _SIMILAR_RATIO
     )
     return sorted(found, key=lambda verdict: -verdict.score)
@@ -243,6 +247,13 @@ def _ratio(message: str, item: IndexedTemplate) -> float:
     return fuzz.ratio(message[: 2 * len(literals)], literals)
 
 
+def _keeps_its_values(template: Template, message: str) -> bool:
+    """Whether the numbers and quoted words that a template spells out stand in the message too."""
+    spelled = _FIXED.findall(" ".join(found[0] for found in _VALUES.finditer(template.literals)))
+    return all(value.lower() in message.lower() for value in spelled)
+
+
+_FIXED: Final = re.compile(r"[A-Za-z_][\w./-]{2,}|\d+")
 _VALUES: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\b\d[\d.,]*\b|\s+")
 
 
@@ -256,6 +267,14 @@ def _is_raised_by(entry: Entry, link: Raised) -> bool:
     ours = [frame for frame in link.frames if frame.in_sglang] or link.frames[-1:]
     named = {(site.module, site.function) for site in map(Site, entry.upstream)}
     return any((frame.module, frame.function) in named for frame in ours[-_HELPER_FRAMES:])
+
+
+def _is_raised_by_others(entry: Entry, link: Raised) -> bool:
+    """Whether frames show that neither SGLang nor a package the entry names had a part in it."""
+    packages = {upstream.partition(":")[0].partition(".")[0] for upstream in entry.upstream}
+    return bool(link.frames) and not any(
+        frame.in_sglang or frame.module.partition(".")[0] in packages for frame in link.frames
+    )
 
 
 def _type_fit(entry: Entry, link: Raised) -> _Fit:

@@ -8,8 +8,8 @@ lines), or the words it may be, as in ``{name:top_p|min_p}``.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
+from functools import cache, cached_property
+from itertools import islice, pairwise
 from string import Formatter
 from typing import Final
 
@@ -17,18 +17,14 @@ from sgl_explain.errors import TemplateError
 
 MAX_VALUE_CHARS: Final = 400
 _KINDS: Final = {
-    "text": rf"[^\n]{{0,{MAX_VALUE_CHARS}}}?",
+    "text": r"[^\n]*",
     "int": r"[+-]?\d+",
     "number": r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?",
-    "word": rf"\S{{1,{MAX_VALUE_CHARS}}}?",
-    "block": rf"[\s\S]{{0,{4 * MAX_VALUE_CHARS}}}?",
+    "word": r"\S+",
+    "block": r"[\s\S]*",
 }
-_TAIL_KINDS: Final = {
-    **_KINDS,
-    "text": rf"[^\n]{{0,{MAX_VALUE_CHARS}}}",
-    "word": rf"\S{{1,{MAX_VALUE_CHARS}}}",
-    "block": rf"[\s\S]{{0,{4 * MAX_VALUE_CHARS}}}",
-}
+_MAX_STARTS: Final = 16
+_MAX_TRIES: Final = 8
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _CHOICES: Final = re.compile(r"[\w-]+(?:\|[\w-]+)+")
@@ -46,11 +42,15 @@ class Placeholder:
         """The words it may be, if its kind names them."""
         return tuple(self.kind.split("|")) if "|" in self.kind else ()
 
-    def pattern(self, *, is_last: bool) -> str:
-        """Return the regular expression of the values that fit."""
-        if self.choices:
-            return "|".join(map(re.escape, self.choices))
-        return (_TAIL_KINDS if is_last else _KINDS)[self.kind]
+    @property
+    def pattern(self) -> str:
+        """The regular expression of the values that fit; it is given no more text than `max_chars`."""
+        return "|".join(map(re.escape, self.choices)) if self.choices else _KINDS[self.kind]
+
+    @property
+    def max_chars(self) -> int:
+        """How long a value may be."""
+        return 4 * MAX_VALUE_CHARS if self.kind == "block" else MAX_VALUE_CHARS
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,9 @@ class Template:
             raise TemplateError(text, str(error)) from None
         parts: list[str | Placeholder] = []
         for literal, name, kind, conversion in fields:
-            if literal:
+            if literal and parts and isinstance(parts[-1], str):  # a doubled brace ends a field
+                parts[-1] += literal
+            elif literal:
                 parts.append(literal)
             if name is not None:
                 parts.append(_placeholder(text, name, kind or "text", conversion))
@@ -121,13 +123,14 @@ class Template:
         return sum(char.isalnum() for char in self.literals)
 
     def match(self, message: str) -> TemplateMatch | None:
-        """Return the first place where the message says what this template says, if there is one."""
-        start = self._first_start(message)
-        found = None if start is None else self._pattern.search(message, start)
-        if found is None:
-            return None
-        values = {name: value.strip() for name, value in found.groupdict().items()}
-        return TemplateMatch(values, found.start(), found.end())
+        """Return the first place where the message says what this template says, if there is one.
+
+        A value reaches to the next literal, so every step is a search for a literal and no step is taken back: the
+        cost is linear in the message.
+        """
+        first = self._literals[0]
+        starts = islice(first.finditer(message), _MAX_STARTS)
+        return next((match for start in starts if (match := self._match_from(message, start))), None)
 
     def sample(self, value: str) -> str:
         """Return a text that the template matches, with a value in every placeholder that may be anything."""
@@ -138,34 +141,39 @@ class Template:
         """Return the text with values in place of the placeholders; KeyError names one that is missing."""
         return "".join(part if isinstance(part, str) else str(values[part.name]) for part in self.parts)
 
-    def _first_start(self, message: str) -> int | None:
-        """Find the literals in order before any regex runs; return where the first match may begin."""
-        position = first = 0
-        for index, literal in enumerate(self._literal_patterns):
-            found = literal.search(message, position)
-            if found is None:
+    def _match_from(self, message: str, first: re.Match[str]) -> TemplateMatch | None:
+        values: dict[str, str] = {}
+        start, end, literals = first.start(), first.end(), iter(self._literals[1:])
+        for index, part in enumerate(self.parts):
+            if isinstance(part, str):
+                continue
+            if index == 0:
+                span = _span_before(part, message, start)
+                start = span[0] if span else start
+            elif index == len(self.parts) - 1:
+                span = _span_after(part, message, end)
+                end = span[1] if span else end
+            else:
+                literal = _next_literal(part, next(literals), message, end)
+                span = (end, literal.start()) if literal else None
+                end = literal.end() if literal else end
+            if span is None:
                 return None
-            position = found.end()
-            first = found.start() if index == 0 else first
-        if isinstance(self.parts[0], str):
-            return first
-        return max(message.rfind("\n", 0, first) + 1, first - MAX_VALUE_CHARS)
+            values[part.name] = message[span[0] : span[1]].strip()
+        return TemplateMatch(values, start, end)
 
     @cached_property
-    def _literal_patterns(self) -> tuple[re.Pattern[str], ...]:
-        return tuple(re.compile(_escape(part)) for part in self.parts if isinstance(part, str))
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
+    def _literals(self) -> tuple[re.Pattern[str], ...]:
+        """The literals; at the template's edges a word is not the part of a longer one."""
         last = len(self.parts) - 1
-        pieces = [
-            _escape(part) if isinstance(part, str) else f"(?P<{part.name}>{part.pattern(is_last=index == last)})"
-            for index, part in enumerate(self.parts)
-        ]
-        head = r"(?<!\w)" if _is_word_edge(self.parts[0], 0) else ""
-        # a sentence's full stop is not the point of "Qwen3.5"
-        tail = r"(?!\w)" if _is_word_edge(self.parts[-1], -1) or self.text.endswith(".") else ""
-        return re.compile(head + "".join(pieces) + tail)
+        patterns = []
+        for index, part in enumerate(self.parts):
+            if isinstance(part, str):
+                head = r"(?<!\w)" if index == 0 and _is_word_char(part[0]) else ""
+                # a sentence's full stop is not the point of "Qwen3.5"
+                tail = r"(?!\w)" if index == last and (_is_word_char(part[-1]) or part[-1] == ".") else ""
+                patterns.append(re.compile(head + _escape(part) + tail))
+        return tuple(patterns)
 
     def _closed_literals(self) -> list[str]:
         """Literals without the part-words that touch a placeholder: ``"size{n}"`` may read ``size8``."""
@@ -200,7 +208,39 @@ def _escape(literal: str) -> str:
     return r"\s+".join(re.escape(piece) for piece in re.split(r"\s+", literal))
 
 
-def _is_word_edge(part: str | Placeholder, end: int) -> bool:
-    if isinstance(part, Placeholder):
-        return part.kind in ("int", "number") or bool(part.choices)
-    return part[end].isalnum() or part[end] == "_"
+def _is_word_char(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _span_before(hole: Placeholder, message: str, end: int) -> tuple[int, int] | None:
+    """Where the value that ends here begins: at its line, or where its kind does."""
+    line = message.rfind("\n", 0, end) + 1 if hole.kind != "block" else 0
+    begin = max(line, end - hole.max_chars)
+    found = _compiled(rf"(?<!\w)(?:{hole.pattern})\Z" if hole.kind != "text" else rf"(?:{hole.pattern})\Z").search(
+        message[begin:end]
+    )
+    return (begin + found.start(), end) if found else None
+
+
+def _span_after(hole: Placeholder, message: str, start: int) -> tuple[int, int] | None:
+    """Where the value that begins here ends: with its line, or where its kind does."""
+    edge = r"(?!\w)" if hole.kind in ("int", "number") or hole.choices else ""
+    found = _compiled(f"(?:{hole.pattern}){edge}").match(message, start, start + hole.max_chars)
+    return found.span() if found else None
+
+
+def _next_literal(hole: Placeholder, literal: re.Pattern[str], message: str, start: int) -> re.Match[str] | None:
+    """The next place of a literal that leaves a fitting value before it."""
+    value = _compiled(hole.pattern)
+    reach = start + hole.max_chars
+    for found in islice(literal.finditer(message, start), _MAX_TRIES):
+        if found.start() > reach:
+            return None
+        if value.fullmatch(message, start, found.start()):
+            return found
+    return None

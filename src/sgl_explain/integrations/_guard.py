@@ -1,34 +1,40 @@
 """The manners every hook keeps: never raise, never hang, never explain twice, keep nothing alive.
 
-The explaining itself runs in a daemon thread with a time budget; what overruns it is abandoned, and explaining is
-off for the rest of the process. Own failures are silent unless ``SGL_EXPLAIN_DEBUG=1``.
+All of our own work, imports and rendering included, runs in a worker thread with a time budget; the thread that hooks
+run in only waits. So nothing of ours can raise there, and what a signal handler or another thread raises there is not
+ours to catch. Work that overruns is abandoned, and explaining is off for the rest of the process. Own failures are
+silent unless ``SGL_EXPLAIN_DEBUG=1``.
 """
 
+import _thread
 import math
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from sgl_explain.evidence import Evidence
     from sgl_explain.explanation import Explanation
 
 Undo = Callable[[], None]
+_T = TypeVar("_T")
 
 BUDGET_S: Final = 5.0
-"""How long one explanation may take, first load of the knowledge included; it takes a tenth of a second."""
+"""How long the first explanation may take, with everything that it loads; it takes a fifth of a second."""
+
+WARM_BUDGET_S: Final = 1.0
+"""How long a later one may take; it takes a few milliseconds."""
 
 AFTERMATH_S: Final = 10.0
 """For how long after an explanation what follows counts as the same failure seen by another surface."""
 
 _MAX_REMEMBERED: Final = 512
 _MARK: Final = "__sgl_explained__"
-_PASSING: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
+_NOT_ERRORS: Final = (KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration, StopAsyncIteration)
 
 
 @dataclass
@@ -36,18 +42,19 @@ class _Process:
     """The state of explaining in this process."""
 
     has_overrun: bool = False
+    is_warm: bool = False
     told: dict[tuple[object, ...], float] = field(default_factory=dict)
     cause_told_at: float = -math.inf
     display: "Callable[[Explanation], None] | None" = None
-    busy: threading.local = field(default_factory=threading.local)
+    thread: threading.local = field(default_factory=threading.local)
 
 
 _process = _Process()
 
 
 def is_off() -> bool:
-    """Tell whether explaining is off: by ``SGL_EXPLAIN=0``, or because it once took too long here."""
-    return _setting("SGL_EXPLAIN") == "0" or _process.has_overrun
+    """Tell whether explaining is off: by ``SGL_EXPLAIN=0``, because it once took too long, or inside our own work."""
+    return _setting("SGL_EXPLAIN") == "0" or _process.has_overrun or getattr(_process.thread, "is_worker", False)
 
 
 def _setting(name: str) -> str | None:
@@ -55,53 +62,69 @@ def _setting(name: str) -> str | None:
     return os.environ.get(name) or os.environ.get(name.replace("SGL_", "SGLANG_", 1))
 
 
-@contextmanager
-def never_in_the_way() -> Iterator[None]:
-    """Swallow whatever our own work raises; only the user's Ctrl-C passes."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - nothing of ours may reach the user's program
-        if _setting("SGL_EXPLAIN_DEBUG") == "1":
-            import traceback
+def within_budget(work: Callable[[], _T]) -> _T | None:
+    """Return what the work returns; None if it fails, takes too long, or no thread can be started any more."""
+    if is_off() or sys.is_finalizing():
+        return None
+    found: list[_T] = []
+    done = _thread.allocate_lock()
+    done.acquire()
 
-            traceback.print_exc()
+    def run() -> None:
+        _process.thread.is_worker = True
+        try:
+            found.append(work())
+        except BaseException:  # noqa: BLE001 - our own failure stays ours
+            _report_own_failure()
+        finally:
+            done.release()
+
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:  # no more threads: a limit, or the interpreter is ending
+        return None
+    if not done.acquire(timeout=WARM_BUDGET_S if _process.is_warm else BUDGET_S):
+        _process.has_overrun = True
+        return None
+    _process.is_warm = True
+    return found[0] if found else None
 
 
 def explain_error(error: BaseException) -> "Explanation | None":
-    """Explain a live exception once; None if nothing accounts for it or it was explained before."""
-    if is_off() or isinstance(error, _PASSING):
+    """Explain a live exception once; None if nothing accounts for it or it was judged before."""
+    if isinstance(error, _NOT_ERRORS) or _mark_of(error) is not None:
         return None
-    with never_in_the_way():
-        from sgl_explain.environment import current_context
-        from sgl_explain.evidence import evidence_from
-
-        links = _chain(error)
-        if any(_has_note_of_ours(link) for link in links):
-            return None
-        told = {getattr(link, _MARK, None) for link in links}
-        explanation = explain_evidence(evidence_from(error, current_context()))
-        if explanation is None or explanation.is_harmless or explanation.id in told:
-            return None
-        for link in links:
-            _mark(link, explanation)
-        return explanation
-    return None
+    found = within_budget(lambda: _explained_error(error))
+    _mark(error, found.id if found else "")
+    return found
 
 
 def explain_evidence(evidence: "Evidence") -> "Explanation | None":
-    """Explain within the time budget; None if it takes longer, fails, or yields something else."""
-    from sgl_explain.explanation import Explanation
+    """Explain within the budget; None if an entry does not account for it, or for anything that is no explanation."""
+    return within_budget(lambda: explained_safely(evidence))
 
-    if is_off() or getattr(_process.busy, "here", False):
+
+def explained_safely(evidence: "Evidence") -> "Explanation | None":
+    """Explain in this very thread, which is a worker; None for anything that is no explanation of an entry."""
+    from sgl_explain import explanation, knowledge_base
+
+    found = explanation.explained(evidence, knowledge_base.bundled_knowledge())
+    return found if isinstance(found, explanation.Explanation) and isinstance(found.id, str) else None
+
+
+def _explained_error(error: BaseException) -> "Explanation | None":
+    from sgl_explain.environment import current_context
+    from sgl_explain.evidence import evidence_from, links_of
+
+    links = list(links_of(error))
+    if any(_has_note_of_ours(link) for link in links):
         return None
-    _process.busy.here = True
-    try:
-        found = _within_budget(evidence)
-    finally:
-        _process.busy.here = False
-    return found if isinstance(found, Explanation) and isinstance(found.id, str) else None
+    found = explained_safely(evidence_from(error, current_context()))
+    if found is None or found.is_harmless or found.id in {_mark_of(link) for link in links}:
+        return None
+    for link in links:
+        _mark(link, found.id)
+    return found
 
 
 def is_news(explanation: "Explanation", within_s: float = math.inf) -> bool:
@@ -113,6 +136,48 @@ def is_news(explanation: "Explanation", within_s: float = math.inf) -> bool:
         return False
     told_at = _process.told.get(_key(explanation))
     return told_at is None or time.monotonic() - told_at > within_s
+
+
+def show(explanation: "Explanation | None") -> None:
+    """Print an explanation on standard error, or by what `show_by` set, if there is one and a place for it."""
+    if explanation is None:
+        return
+    if _process.display is not None:
+        _remember(explanation)
+        _process.display(explanation)
+        return
+    stream = sys.stderr
+    text = within_budget(lambda: _rendered(explanation, stream))
+    if isinstance(text, str):
+        _remember(explanation)
+        _write(text, stream)
+
+
+def _write(text: str, stream: Any) -> None:
+    try:
+        stream.write(text + "\n")
+        stream.flush()
+    except UnicodeError:
+        stream.write(text.encode("ascii", "backslashreplace").decode("ascii") + "\n")
+    except (OSError, ValueError, AttributeError):  # closed, gone, or never there
+        return
+
+
+def show_news(explanation: "Explanation | None") -> None:
+    """Show an explanation unless another surface has just shown it."""
+    if explanation is not None and is_news(explanation, AFTERMATH_S):
+        show(explanation)
+
+
+def show_by(display: "Callable[[Explanation], None] | None") -> None:
+    """Show explanations by this from now on, instead of printing them on standard error; None goes back to that."""
+    _process.display = display
+
+
+def _rendered(explanation: "Explanation", stream: object) -> str:
+    from sgl_explain.render.choose import text_for
+
+    return text_for(explanation, stream)
 
 
 def _key(explanation: "Explanation") -> tuple[object, ...]:
@@ -127,67 +192,30 @@ def _remember(explanation: "Explanation") -> None:
         _process.cause_told_at = time.monotonic()
 
 
-def show_by(display: "Callable[[Explanation], None] | None") -> None:
-    """Show explanations by this from now on, instead of printing them on standard error; None goes back to that."""
-    _process.display = display
-
-
-def show(explanation: "Explanation | None") -> None:
-    """Print an explanation on standard error, or by what `show_by` set, if there is one and a place for it."""
-    with never_in_the_way():
-        if explanation is None:
-            return
-        _remember(explanation)
-        if _process.display is not None:
-            _process.display(explanation)
-        elif sys.stderr is not None:
-            from sgl_explain.render.choose import print_explanation
-
-            print_explanation(explanation, sys.stderr)
-
-
-def show_news(explanation: "Explanation | None") -> None:
-    """Show an explanation unless another surface has just shown it."""
-    with never_in_the_way():
-        if explanation is not None and is_news(explanation, AFTERMATH_S):
-            show(explanation)
-
-
-def _within_budget(evidence: "Evidence") -> object:
-    found: list[object] = []
-
-    def work() -> None:
-        with never_in_the_way():
-            from sgl_explain.explanation import explained
-            from sgl_explain.knowledge_base import bundled_knowledge
-
-            found.append(explained(evidence, bundled_knowledge()))
-
-    worker = threading.Thread(target=work, name="sgl_explain", daemon=True)
-    worker.start()
-    worker.join(BUDGET_S)
-    if worker.is_alive():
-        _process.has_overrun = True
-        return None
-    return found[0] if found else None
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    from sgl_explain.evidence import links_of
-
-    return list(links_of(error))
-
-
 def _has_note_of_ours(error: BaseException) -> bool:
     from sgl_explain.render.notes import is_note
 
-    notes = getattr(error, "__notes__", None)
+    notes = _own_dict(error).get("__notes__")
     return isinstance(notes, list) and any(is_note(note) for note in notes)
 
 
-def _mark(error: BaseException, explanation: "Explanation") -> None:
-    """Remember on the exception itself that it was explained, so that no reference to it is kept."""
-    try:
-        setattr(error, _MARK, explanation.id)
-    except Exception:  # noqa: BLE001 - an exception with slots or a strict __setattr__ stays unmarked
-        return
+def _mark_of(error: BaseException) -> object:
+    return _own_dict(error).get(_MARK)
+
+
+def _mark(error: BaseException, entry_id: str | None) -> None:
+    """Remember on the exception itself that it was judged, so that no reference to it is kept."""
+    _own_dict(error).setdefault(_MARK, entry_id or "")
+
+
+def _own_dict(error: BaseException) -> dict[str, object]:
+    """The exception's attributes, whatever its class makes of getting and setting them."""
+    attributes: dict[str, object] = object.__getattribute__(error, "__dict__")
+    return attributes
+
+
+def _report_own_failure() -> None:
+    if _setting("SGL_EXPLAIN_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exc()

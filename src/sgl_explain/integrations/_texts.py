@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, Final
 
-from sgl_explain.integrations._guard import explain_error, explain_evidence, is_news
+from sgl_explain.integrations._guard import explain_error, explained_safely, is_news, within_budget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from sgl_explain.explanation import Explanation
 
 TRACEBACK: Final = "Traceback (most recent call last)"
-_MAX_TEXT_CHARS: Final = 64_000
+_HEAD_CHARS: Final = 16_000
+_TAIL_CHARS: Final = 32_000
 
 
 def explain_text(text: str, error: BaseException | None = None, *, in_sglang: bool = False) -> "Explanation | None":
@@ -22,7 +23,10 @@ def explain_text(text: str, error: BaseException | None = None, *, in_sglang: bo
     and says more than the text does.
     """
     handled = error if error is not None else _handled_error(text)
-    explanation = explain_error(handled) if handled is not None else _from_text(text, in_sglang)
+    if handled is not None:
+        explanation = explain_error(handled)
+    else:
+        explanation = within_budget(lambda: _from_text(_head_and_tail(text), in_sglang))
     return explanation if explanation and not explanation.is_harmless and is_news(explanation) else None
 
 
@@ -33,8 +37,15 @@ def _handled_error(text: str) -> BaseException | None:
     return error
 
 
+def _head_and_tail(text: str) -> str:
+    """The text without the middle of an enormous one: an exception stands at the end of its traceback."""
+    if len(text) <= _HEAD_CHARS + _TAIL_CHARS:
+        return text
+    return text[:_HEAD_CHARS] + "\n" + text[-_TAIL_CHARS:]
+
+
 def _from_text(text: str, in_sglang: bool) -> "Explanation | None":
-    found = (explain_evidence(evidence) for evidence in _evidence(text[:_MAX_TEXT_CHARS], in_sglang))
+    found = (explained_safely(evidence) for evidence in _evidence(text, in_sglang))
     explanations = [explanation for explanation in found if explanation is not None]
     return min(explanations, key=lambda explanation: explanation.is_wrapper, default=None)
 
@@ -43,14 +54,13 @@ def _evidence(text: str, in_sglang: bool) -> "Iterator[Evidence]":
     from dataclasses import replace
 
     from sgl_explain.environment import current_context
-    from sgl_explain.evidence import Evidence, Raised
+    from sgl_explain.evidence import Evidence, Raised, clipped
     from sgl_explain.log_stream import incidents
-    from sgl_explain.redact import redacted
 
     context = current_context()
     context = replace(context, sglang_in_picture=context.sglang_in_picture or in_sglang)
     if TRACEBACK not in text:
-        yield Evidence((Raised((), redacted(text)),), context)
+        yield Evidence((Raised((), clipped(text)),), context)
         return
     for incident in incidents(text.splitlines(), context):
         yield incident.evidence

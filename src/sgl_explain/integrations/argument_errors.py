@@ -3,11 +3,14 @@
 import argparse
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import wrapt
 
-from sgl_explain.integrations._guard import Undo, explain_evidence, is_off, never_in_the_way, show
+from sgl_explain.integrations._guard import Undo, explained_safely, is_off, show, within_budget
+
+if TYPE_CHECKING:
+    from sgl_explain.explanation import Explanation
 
 
 def hook_argument_errors() -> Undo:
@@ -18,9 +21,9 @@ def hook_argument_errors() -> Undo:
         try:
             wrapped(*args, **kwargs)
         finally:
-            if is_active and not is_off():
-                with never_in_the_way():
-                    _explain(str(args[0] if args else kwargs["message"]))
+            message = args[0] if args else kwargs.get("message")
+            if is_active and isinstance(message, str) and not is_off() and _called_from_sglang():
+                show(within_budget(lambda: _explained(message)))
 
     def undo() -> None:
         nonlocal is_active
@@ -34,17 +37,14 @@ def hook_argument_errors() -> Undo:
     return undo
 
 
-def _explain(message: str) -> None:
-    if not _called_from_sglang():
-        return
+def _explained(message: str) -> "Explanation | None":
     from dataclasses import replace
 
     from sgl_explain.environment import current_context
-    from sgl_explain.evidence import Evidence, Raised
-    from sgl_explain.redact import redacted
+    from sgl_explain.evidence import Evidence, Raised, clipped
 
     context = replace(current_context(), sglang_in_picture=True, phase="arguments")
-    show(explain_evidence(Evidence((Raised(("SystemExit",), redacted(message)),), context)))
+    return explained_safely(Evidence((Raised(("SystemExit",), clipped(message)),), context))
 
 
 def _called_from_sglang() -> bool:

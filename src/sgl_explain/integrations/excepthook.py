@@ -3,7 +3,7 @@
 import sys
 from types import TracebackType
 
-from sgl_explain.integrations._guard import Undo, explain_error, never_in_the_way, show_news
+from sgl_explain.integrations._guard import Undo, explain_error, show_news
 
 
 def hook_excepthook() -> Undo:
@@ -14,8 +14,7 @@ def hook_excepthook() -> Undo:
     def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         previous(kind, error, traceback)
         if is_active:
-            with never_in_the_way():
-                show_news(explain_error(error))
+            show_news(explain_error(error))
 
     def undo() -> None:
         nonlocal is_active

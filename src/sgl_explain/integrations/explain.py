@@ -8,9 +8,12 @@ import inspect
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from types import TracebackType
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-from sgl_explain.integrations._guard import explain_error, never_in_the_way, show
+from sgl_explain.integrations._guard import explain_error, show, within_budget
+
+if TYPE_CHECKING:
+    from sgl_explain.explanation import Explanation
 
 Show = Literal["note", "stderr"]
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -29,8 +32,7 @@ class Explaining:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> Literal[False]:
         if error is not None:
-            with never_in_the_way():
-                _attach(error, self._how)
+            _attach(error, self._how)
         return False
 
     def __call__(self, function: _F) -> _F:
@@ -60,9 +62,15 @@ def _attach(error: BaseException, how: Show) -> None:
     if how == "stderr" or sys.version_info < (3, 11):
         show(explanation)
         return
+    text = within_budget(lambda: _note(explanation))
+    if isinstance(text, str):
+        BaseException.add_note(error, text)
+
+
+def _note(explanation: "Explanation") -> str:
     from sgl_explain.render.notes import note
 
-    error.add_note(note(explanation))
+    return note(explanation)
 
 
 def _decorated(function: _F, explaining: Explaining) -> _F:

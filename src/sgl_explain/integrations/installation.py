@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from typing import Final
 
-from sgl_explain.integrations._guard import Undo, is_off, never_in_the_way
+from sgl_explain.integrations._guard import Undo, is_off
 
 _installed: Final[list[ExitStack]] = []
 
@@ -13,19 +13,17 @@ def install() -> Undo:
 
     Hooks uncaught exceptions (main thread and others), logged errors, warnings that carry a traceback, SGLang's
     command-line errors and, when running in it, IPython. Idempotent: a second call changes nothing. Does nothing
-    when ``SGL_EXPLAIN=0``. Never raises.
+    when ``SGL_EXPLAIN=0``.
     """
     if not _installed and not is_off():
-        with never_in_the_way():
-            _install()
+        _install()
     return uninstall
 
 
 def uninstall() -> None:
     """Take out every surface that `install` put in. Hooks that others installed later stay as they are."""
     while _installed:
-        with never_in_the_way():
-            _installed.pop().close()
+        _installed.pop().close()
 
 
 def _install() -> None:

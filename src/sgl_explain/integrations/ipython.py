@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from sgl_explain.integrations._guard import Undo, explain_error, never_in_the_way, show, show_by
+from sgl_explain.integrations._guard import Undo, explain_error, show, show_by, within_budget
 
 if TYPE_CHECKING:
     from sgl_explain.explanation import Explanation
@@ -68,8 +68,7 @@ def _wrap(shell: Any, name: str) -> Undo:
         error = _shown_error(args, kwargs) if is_active else None
         result = previous(*args, **kwargs)
         if error is not None:
-            with never_in_the_way():
-                show(explain_error(error))
+            show(explain_error(error))
         return result
 
     def undo() -> None:
@@ -97,16 +96,25 @@ def _display(explanation: "Explanation", *, full: bool = False) -> None:
     from IPython import get_ipython
     from IPython.display import display
 
-    from sgl_explain.render.choose import print_explanation
+    is_notebook = getattr(get_ipython(), "kernel", None) is not None
+    forms = within_budget(lambda: _forms(explanation, full=full, is_notebook=is_notebook))
+    if forms is None:
+        return
+    if is_notebook:
+        display(forms, raw=True)  # type: ignore[no-untyped-call]  # IPython has no types here
+    else:
+        print(forms["text/plain"])
+
+
+def _forms(explanation: "Explanation", *, full: bool, is_notebook: bool) -> dict[str, str]:
+    from sgl_explain.render.choose import text_for
     from sgl_explain.render.page import full_html, short_html
     from sgl_explain.render.plain import full_text, short_text
 
-    if not getattr(get_ipython(), "kernel", None):
-        print_explanation(explanation, sys.stdout, full=full)
-        return
+    if not is_notebook:
+        return {"text/plain": text_for(explanation, sys.stdout, full=full)}
     text, html = (full_text, full_html) if full else (short_text, short_html)
-    data = {"text/plain": text(explanation), "text/html": html(explanation)}
-    display(data, raw=True)  # type: ignore[no-untyped-call]  # IPython has no types here
+    return {"text/plain": text(explanation), "text/html": html(explanation)}
 
 
 def _explain_last() -> None:

@@ -7,24 +7,39 @@ is done, in the same thread, before the process can go on to its end.
 """
 
 import logging
+import re
+import time
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import wrapt
 
-from sgl_explain.integrations._guard import Undo, is_off, never_in_the_way, show
+from sgl_explain.integrations._guard import Undo, explain_error, is_off, show
 from sgl_explain.integrations._texts import explain_text
+
+_DIGITS: Final = re.compile(r"\d+")
+_MAX_SEEN: Final = 256
+_SEEN_CHARS: Final = 400
+_MAX_A_SECOND: Final = 4
 
 
 def hook_log_records() -> Undo:
-    """Explain records of level ERROR and above once every handler has written them."""
+    """Explain records of level ERROR and above once every handler has written them.
+
+    Bounded for busy servers: texts that differ in digits only are looked at once, and four others a second.
+    """
     is_active = True
+    recent = _Recent()
 
     def call_handlers(wrapped: Callable[..., None], _: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         wrapped(*args, **kwargs)
-        if is_active and not is_off():
-            with never_in_the_way():
-                _explain(args[0] if args else kwargs["record"])
+        record = args[0] if args else kwargs["record"]
+        if record.levelno >= logging.ERROR and is_active and not is_off():
+            _explain(record, recent)
+
+    # Frames of this file count as logging's own, so that recipes which look for the logging call find the caller.
+    call_handlers.__code__ = call_handlers.__code__.replace(co_filename=logging.addLevelName.__code__.co_filename)
 
     def undo() -> None:
         nonlocal is_active
@@ -38,11 +53,40 @@ def hook_log_records() -> Undo:
     return undo
 
 
-def _explain(record: logging.LogRecord) -> None:
-    if record.levelno < logging.ERROR:
-        return
+class _Recent:
+    """Which texts were looked at lately, and how many in this second."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._second = 0
+        self._count = 0
+
+    def is_worth_a_look(self, text: str) -> bool:
+        key = _DIGITS.sub("#", text[:_SEEN_CHARS])
+        if key in self._seen or not self._has_room():
+            return False
+        self._seen[key] = None
+        if len(self._seen) > _MAX_SEEN:
+            self._seen.popitem(last=False)
+        return True
+
+    def _has_room(self) -> bool:
+        second = int(time.monotonic())
+        self._count = self._count + 1 if second == self._second else 1
+        self._second = second
+        return self._count <= _MAX_A_SECOND
+
+
+def _explain(record: logging.LogRecord, recent: _Recent) -> None:
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-    explanation = explain_text(record.getMessage(), error, in_sglang=record.name.partition(".")[0] == "sglang")
+    if error is not None:
+        show(explain_error(error))
+        return
+    # what a handler's formatter left, so that the arguments are not formatted twice
+    text = record.__dict__.get("message") or record.msg
+    if not isinstance(text, str) or not recent.is_worth_a_look(text):
+        return
+    explanation = explain_text(text, in_sglang=record.name.partition(".")[0] == "sglang")
     # "Received sigquit from a child": the child has logged, and explained, its own failure
     if explanation is not None and not explanation.is_wrapper:
         show(explanation)

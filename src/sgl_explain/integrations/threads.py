@@ -2,7 +2,7 @@
 
 import threading
 
-from sgl_explain.integrations._guard import Undo, explain_error, never_in_the_way, show_news
+from sgl_explain.integrations._guard import Undo, explain_error, show_news
 
 
 def hook_threads() -> Undo:
@@ -13,8 +13,7 @@ def hook_threads() -> Undo:
     def hook(arguments: threading.ExceptHookArgs, /) -> None:
         previous(arguments)
         if is_active and arguments.exc_value is not None:
-            with never_in_the_way():
-                show_news(explain_error(arguments.exc_value))
+            show_news(explain_error(arguments.exc_value))
 
     def undo() -> None:
         nonlocal is_active

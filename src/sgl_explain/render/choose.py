@@ -11,11 +11,12 @@ def print_explanation(explanation: Explanation, stream: TextIO, *, full: bool = 
 
     The text is written in one piece, so that lines of other processes do not come between.
     """
-    stream.write(_text(explanation, stream, full) + "\n")
+    stream.write(text_for(explanation, stream, full=full) + "\n")
     stream.flush()
 
 
-def _text(explanation: Explanation, stream: TextIO, full: bool) -> str:
+def text_for(explanation: Explanation, stream: object, *, full: bool = False) -> str:
+    """Return the text of the form that a stream takes; what is no stream takes plain text."""
     if wants_colour(stream):
         from sgl_explain.render.terminal import coloured  # waits: only terminals need rich
 
@@ -25,11 +26,11 @@ def _text(explanation: Explanation, stream: TextIO, full: bool) -> str:
     return full_text(explanation) if full else short_text(explanation)
 
 
-def wants_colour(stream: TextIO) -> bool:
+def wants_colour(stream: object) -> bool:
     """Tell whether a stream takes the terminal form.
 
     https://no-color.org and https://force-color.org: a value that is not empty counts; TERM=dumb is plain.
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or bool(getattr(stream, "isatty", bool)())

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from io import StringIO
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final
 
 from sgl_explain.explanation import Explanation
 from sgl_explain.render.layout import Block, full_form, label_width, report_url, short_form
@@ -21,20 +21,21 @@ _LABEL_STYLE: Final = "bold"
 _MAX_WIDTH: Final = 100
 
 
-def coloured(explanation: Explanation, stream: TextIO, *, full: bool = False) -> str:
+def coloured(explanation: Explanation, stream: object, *, full: bool = False) -> str:
     """Return the explanation with the escapes that the stream's terminal understands, for its width."""
     blocks = full_form(explanation) if full else short_form(explanation)
     return _rendered(blocks, stream)
 
 
-def _rendered(blocks: Iterable[Block], stream: TextIO) -> str:
+def _rendered(blocks: Iterable[Block], stream: object) -> str:
     from rich.console import Console  # waits: only terminals need it
 
-    seen = Console(file=stream)
+    seen = Console(file=stream if hasattr(stream, "write") else None)  # type: ignore[arg-type]  # it has write
     console = Console(
         file=StringIO(), width=min(seen.width, _MAX_WIDTH), force_terminal=True, highlight=False, markup=False,
         emoji=False, color_system=seen.color_system or "standard",  # type: ignore[arg-type]  # rich's own names
         legacy_windows=False,
+        force_jupyter=False,
     )  # fmt: skip
     shown = tuple(blocks)
     with console.capture() as captured:
