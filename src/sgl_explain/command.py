@@ -34,6 +34,11 @@ def values_in(value: str) -> list[str]:
     return [value] if value[:1] in ("{", "[") else shlex.split(value)
 
 
+def has_flag(command: Sequence[str], flag: str) -> bool:
+    """Tell whether a command gives a flag, in any spelling."""
+    return bool(_spans(command, flag))
+
+
 def value_of(command: Sequence[str], flag: str) -> str | None:
     """Return the value that a command gives to a flag, in any spelling; the first one of several words.
 

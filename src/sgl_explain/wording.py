@@ -1,15 +1,17 @@
 """Filling an entry's texts with a failure's values, and deciding the conditions they carry."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from sgl_explain.command import has_flag, value_of
 from sgl_explain.entry import template_of
 from sgl_explain.evidence import Context
 from sgl_explain.release import in_range
 from sgl_explain.template import Template
 
+ABSENT: Final = "absent"
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(`{-])")
 
 
@@ -59,9 +61,20 @@ def _one_holds(key: str, wanted: str, circumstances: Circumstances) -> bool | No
         case "phase":
             phase = circumstances.context.phase
             return None if phase is None else phase in _alternatives(wanted)
+        case flag if flag.startswith("--"):
+            return _flag_holds(flag, wanted, circumstances.context.command)
         case _:
             value = circumstances.captures.get(key)
             return None if value is None else re.search(wanted, value) is not None
+
+
+def _flag_holds(flag: str, wanted: str, command: Sequence[str]) -> bool | None:
+    """Whether a launch command lacks a flag (``absent``), or gives it a value of this form; None without a command."""
+    if not command:
+        return None
+    if wanted == ABSENT:
+        return not has_flag(command, flag)
+    return has_flag(command, flag) and re.search(wanted, value_of(command, flag) or "") is not None
 
 
 def _alternatives(wanted: str) -> Iterable[str]:

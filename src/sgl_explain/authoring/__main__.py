@@ -34,8 +34,23 @@ def _check(arguments: argparse.Namespace) -> int:
     is_ours = arguments.entries == DATA / "entries"
     if not found and is_ours and not is_fresh(arguments.entries, DATA / "knowledge.jsonl"):
         found = ["knowledge.jsonl: is not what the sources say; run python -m sgl_explain.authoring compile"]
-    print("\n".join(found) if found else f"no problems in {arguments.entries}")
+    print("\n".join(found) if found else f"no problems in {arguments.entries}: {_figures(arguments.entries)}")
     return 1 if found else 0
+
+
+def _figures(folder: Path) -> str:
+    from sgl_explain.entry_files import read_entries
+
+    entries = read_entries(folder)
+    figures = (
+        (len(entries), "entries"),
+        (sum(len(entry.templates) for entry in entries), "templates"),
+        (sum(len(entry.sites) for entry in entries), "raise sites"),
+        (sum(entry.is_third_party for entry in entries), "entries of third parties"),
+        (sum(bool(entry.live) for entry in entries), "entries fired on the real SGLang"),
+        (sum(len(entry.live) for entry in entries), "live cases"),
+    )
+    return ", ".join(f"{number} {name}" for number, name in figures)
 
 
 def _compile(arguments: argparse.Namespace) -> int:

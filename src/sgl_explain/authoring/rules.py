@@ -95,8 +95,8 @@ def captured_names(entry: Entry) -> Iterator[str]:
             )
     for place, when in _conditions(entry):
         for key in when:
-            if key not in ("phase", "release") and key not in _some(by_template):
-                yield f"{place}: condition {key!r} is neither phase, release nor a captured name"
+            if key not in ("phase", "release") and key not in _some(by_template) and not key.startswith("--"):
+                yield f"{place}: condition {key!r} is neither phase, release, a flag nor a captured name"
 
 
 def chosen_values(entry: Entry) -> Iterator[str]:

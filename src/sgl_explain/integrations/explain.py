@@ -4,10 +4,14 @@ What escapes is the very same exception. It carries its explanation as a PEP 678
 Python 3.10 has no notes, and the explanation is printed at once instead.
 """
 
+import copy
 import inspect
 import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from types import TracebackType
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from functools import cache, cached_property, partial
+from importlib import import_module
+from operator import attrgetter
+from types import FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from sgl_explain.integrations._guard import explain_error, show, within_budget
@@ -74,47 +78,151 @@ def _note(explanation: "Explanation") -> str:
 
 
 def _decorated(function: _F, explaining: Explaining) -> _F:
+    _check_decorates(function)
+    return cast("_F", _wrapper_type()(function, partial(_call, explaining)))
+
+
+def _check_decorates(function: object) -> None:
+    if isinstance(function, type):
+        raise TypeError(f"explain cannot decorate the class {function.__name__}; decorate its methods instead")
+    if isinstance(function, (property, cached_property)):
+        name = type(function).__name__
+        raise TypeError(f"explain cannot decorate a {name}; put @explain below @{name}, on the method itself")
+    # a classmethod object and its like are not callable; they become so when they are bound
+    if not (callable(function) or hasattr(function, "__get__")):
+        raise TypeError(f"explain decorates functions and methods, not an object of type {type(function).__name__}")
+
+
+class _ByName:
+    """How a decorated function pickles and copies: as a plain one does, by its name."""
+
+    def __reduce_ex__(self: Any, protocol: object) -> Any:
+        if hasattr(self, "__qualname__"):
+            return self.__qualname__
+        # a partial or another object that can be called has no name, and is decorated anew
+        return _decorated, (self.__wrapped__, *self._self_wrapper.args)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self
+
+
+class _BoundByName(_ByName):
+    """The same once it was looked up on an instance or a class: there it is made anew each time."""
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        if inspect.ismethod(self.__wrapped__):
+            return self.__wrapped__.__reduce_ex__(protocol)
+        return _look_up, (self.__module__, self.__qualname__)
+
+    def __deepcopy__(self: Any, memo: Any) -> Any:
+        if inspect.ismethod(self.__wrapped__):
+            return getattr(copy.deepcopy(self.__wrapped__.__self__, memo), self.__name__)
+        return self
+
+
+def _look_up(module: str, qualname: str) -> Any:
+    return attrgetter(qualname)(import_module(module))
+
+
+@cache
+def _wrapper_type() -> Any:
     import wrapt  # waits: a with statement does not need it
 
-    def call(wrapped: Callable[..., Any], _: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        with explaining:
-            result = wrapped(*args, **kwargs)
-        if inspect.iscoroutine(result):
-            return _awaited(result, explaining)
-        if inspect.isgenerator(result) and inspect.isgeneratorfunction(wrapped):
-            return _generated(result, explaining)
-        if inspect.isasyncgen(result) and inspect.isasyncgenfunction(wrapped):
-            return _generated_async(result, explaining)
-        return result
-
-    return cast("_F", wrapt.FunctionWrapper(function, call))
+    bound = type("Bound", (_BoundByName, wrapt.BoundFunctionWrapper), {})
+    return type("Decorated", (_ByName, wrapt.FunctionWrapper), {"__bound_function_wrapper__": bound})
 
 
-async def _awaited(coroutine: Coroutine[Any, Any, Any], explaining: Explaining) -> Any:
+def _call(
+    explaining: Explaining, wrapped: Callable[..., Any], _: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    if inspect.iscoroutinefunction(wrapped):
+        return _begun_when_awaited(partial(wrapped, *args, **kwargs), explaining)
     with explaining:
-        return await coroutine
+        result = wrapped(*args, **kwargs)
+    if inspect.iscoroutine(result):
+        return _named_after(result, _awaited(lambda: result, explaining))
+    if inspect.isgenerator(result) and inspect.isgeneratorfunction(wrapped):
+        # what types.coroutine marks is awaited, which a generator of ours could not be
+        is_awaitable = result.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE
+        return result if is_awaitable else _named_after(result, _generated(result, explaining))
+    if inspect.isasyncgen(result) and inspect.isasyncgenfunction(wrapped):
+        return _named_after(result, _generated_async(result, explaining))
+    return result
+
+
+def _begun_when_awaited(begin: "partial[Any]", explaining: Explaining) -> Any:
+    """Return a coroutine that makes the inner one at its first step, so that none is left over if there is no step."""
+    model: Any = begin.func
+    if _only_makes_a_coroutine(model):
+        model = begin()  # arguments that do not fit raise here and now, as they do undecorated
+        model.close()
+    return _named_after(model, _awaited(begin, explaining))
+
+
+def _only_makes_a_coroutine(function: Any) -> bool:
+    """Tell an ``async def`` from what is marked as one, or wraps one, and may do some work when it is called."""
+    while isinstance(function, partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    return type(function) is FunctionType and bool(function.__code__.co_flags & inspect.CO_COROUTINE)
+
+
+def _named_after(model: Any, made: Any) -> Any:
+    for name in ("__name__", "__qualname__"):
+        setattr(made, name, getattr(model, name, getattr(made, name)))
+    return made
+
+
+async def _awaited(begin: Callable[[], Awaitable[Any]], explaining: Explaining) -> Any:
+    with explaining:
+        return await begin()
 
 
 def _generated(generator: Generator[Any, Any, Any], explaining: Explaining) -> Generator[Any, Any, Any]:
+    """Delegate by hand: ``yield from`` closes the inner generator where GeneratorExit is thrown in.
+
+    Not kept: ``gi_frame``, ``gi_code`` and ``gi_yieldfrom`` are those of this one.
+    """
+    # what is passed on is taken out of here, so that this frame keeps neither values nor exceptions alive
+    passing: list[Any] = [partial(generator.send, None)]
     with explaining:
-        return (yield from generator)
+        while True:
+            try:
+                passing.append(passing.pop()())
+            except StopIteration as stop:
+                return stop.value
+            try:
+                passing.append(partial(generator.send, (yield passing.pop())))
+            except BaseException as thrown:  # noqa: BLE001 - what is thrown in belongs to the inner generator
+                passing.append(partial(generator.throw, thrown))
 
 
 async def _generated_async(generator: AsyncGenerator[Any, Any], explaining: Explaining) -> AsyncGenerator[Any, Any]:
-    """Pass on what is sent and thrown in, as ``yield from`` does where it is allowed."""
+    """The same for ``async for``; not kept: ``ag_frame``, ``ag_code`` and ``ag_await`` are those of this one."""
+    passing: list[Any] = [partial(_first_step, generator)]
     with explaining:
-        try:
-            advance = generator.asend(None)
-            while True:
-                try:
-                    item = await advance
-                except StopAsyncIteration:
-                    return
-                try:
-                    advance = generator.asend((yield item))
-                except GeneratorExit:
-                    raise
-                except BaseException as thrown:  # noqa: BLE001 - what is thrown in belongs to the inner generator
-                    advance = generator.athrow(thrown)
-        finally:
-            await generator.aclose()
+        while True:
+            try:
+                passing.append(await passing.pop()())
+            except StopAsyncIteration:
+                return
+            try:
+                passing.append(partial(generator.asend, (yield passing.pop())))
+            except BaseException as thrown:  # noqa: BLE001 - what is thrown in belongs to the inner generator
+                passing.append(partial(generator.athrow, thrown))
+
+
+def _first_step(generator: AsyncGenerator[Any, Any]) -> Awaitable[Any]:
+    """Begin a generator of which no event loop is told: it would close it behind the back of the one handed out.
+
+    https://peps.python.org/pep-0525/#finalization
+    """
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(firstiter=None, finalizer=lambda _: None)
+    try:
+        return generator.asend(None)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)

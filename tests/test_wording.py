@@ -1,0 +1,55 @@
+import pytest
+
+from sgl_explain.evidence import Context
+from sgl_explain.wording import Circumstances, condition_text, filled, filled_code, holds
+
+COMMAND = ("python", "-m", "sglang.launch_server", "--tp", "4", "--enable-lora")
+
+
+def test_a_text_is_filled_and_folded_into_paragraphs():
+    assert filled("One {a}\nline.\n\nAnother {a}.", {"a": "1"}) == "One 1 line.\n\nAnother 1."
+
+
+def test_sentences_whose_values_are_not_known_are_left_out():
+    assert filled("It is {a}. It is {b}. It ends.", {"a": "1"}) == "It is 1. It ends."
+
+
+def test_code_whose_values_are_not_known_is_left_out():
+    assert filled_code("x = {b}", {"a": "1"}) is None
+    assert filled_code('x = {{"a": {a}}}', {"a": "1"}) == 'x = {"a": 1}'
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        ({}, True),
+        ({"release": ">=0.5.16"}, True),
+        ({"release": "<0.5.16"}, False),
+        ({"phase": "load|prefill"}, True),
+        ({"phase": "decode"}, False),
+        ({"code": "^-9$"}, True),
+        ({"code": "^-6$"}, False),
+        ({"other": "x"}, None),
+        ({"other": "x", "code": "^-6$"}, False),
+        ({"--tp-size": "absent"}, False),
+        ({"--tp-size": "."}, True),
+        ({"--tp-size": "^8$"}, False),
+        ({"--dp-size": "absent"}, True),
+        ({"--enable-lora": ""}, True),
+    ],
+)
+def test_conditions_are_decided_by_values_context_and_command(when: dict[str, str], expected: bool | None):
+    context = Context(release="0.5.19", phase="load", command=COMMAND)
+
+    assert holds(when, Circumstances({}, {"code": "-9"}, context)) is expected
+
+
+@pytest.mark.parametrize("when", [{"release": ">=0.5.16"}, {"phase": "load"}, {"code": "^-9$"}, {"--tp-size": "."}])
+def test_what_is_not_known_decides_nothing(when: dict[str, str]):
+    assert holds(when, Circumstances()) is None
+
+
+def test_undecided_conditions_are_told_in_words():
+    told = condition_text({"release": ">=0.5.16", "phase": "load|decode", "code": "^-9$"}, Circumstances())
+
+    assert told == "sglang >=0.5.16; while the weights load or during decode; code -9"
