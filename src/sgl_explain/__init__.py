@@ -3,8 +3,8 @@
 Importing this module does nothing and loads nothing; the names below load on first use (PEP 562).
 """
 
-from typing import TYPE_CHECKING, Any, Final
-
+# type checkers take this name for true; importing typing for it would cost more than all the rest of this module
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sgl_explain.diagnosis import diagnose as diagnose
     from sgl_explain.diagnosis import scan as scan
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOME: Final = {
+_HOME = {
     "Explanation": ("sgl_explain.explanation", "Explanation"),
     "diagnose": ("sgl_explain.diagnosis", "diagnose"),
     "scan": ("sgl_explain.diagnosis", "scan"),
@@ -43,13 +43,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     module, attribute = _HOME[name]
-    value = getattr(import_module(module), attribute)
+    value: object = getattr(import_module(module), attribute)
     # a submodule of the same name may have taken the attribute while it was imported
     globals()[name] = value
     return value

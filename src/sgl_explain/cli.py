@@ -1,22 +1,28 @@
 """``sgl-explain``: explain a message, scan logs, show, search and list entries.
 
-Exit status: 0 when something was explained (or found), 1 when nothing was, 2 for bad usage.
+Exit status: 0 when something was explained (or found), 1 when nothing was, 2 for bad usage and for what could not be
+read or written, 130 after Ctrl-C.
 """
 
 import argparse
+import codecs
+import contextlib
+import io
 import json
 import os
+import re
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from sgl_explain import __version__
 from sgl_explain.diagnosis import diagnose, nearest_to, scan
 from sgl_explain.entry import Entry
-from sgl_explain.errors import UnknownEntryError
+from sgl_explain.errors import SglExplainError, UnknownEntryError
 from sgl_explain.explanation import Explanation, explanation_of
 from sgl_explain.knowledge_base import bundled_knowledge
 from sgl_explain.render.choose import print_explanation
@@ -25,49 +31,100 @@ from sgl_explain.render.record import json_line, record
 EXPLAINED: Final = 0
 NOTHING: Final = 1
 BAD_USAGE: Final = 2
+INTERRUPTED: Final = 130
 
+_LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _LONG_TEXT_CHARS: Final = 64_000
+_RULE: Final = """\
+Options stand before the message. From its first word on, all is message, flags of SGLang included;
+after -- it may even begin with the name of a command or of an option.
+"""
 _EPILOG: Final = """\
 examples:
   sgl-explain "Not enough memory. Please try to increase --mem-fraction-static."
   python -m sglang.launch_server ... 2>&1 | sgl-explain
   sgl-explain scan server.log
-  sgl-explain show chunked-prefill-not-multiple-of-page
+  sgl-explain show chunked-prefill-size-not-multiple-of-page-size
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _prepare_streams()
+    if not _is_open(sys.stdout):
+        return _complain("cannot write: standard output is closed")
+    try:
+        return _run_and_flush(words)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except _CannotReadError as error:
+        return _complain(str(error))
+    except OSError as error:
+        if error.filename is not None:  # not about a stream, so about our own files
+            raise
+        return _give_up_writing(error)
+
+
+def _prepare_streams() -> None:
+    """Let nothing that is written raise for its encoding, and give complaints a place where there is none."""
+    if not _is_open(sys.stderr):
+        sys.stderr = io.StringIO()
+    for stream in (sys.stdout, sys.stderr):
+        if getattr(stream, "errors", None) in ("strict", "surrogateescape"):
+            with contextlib.suppress(AttributeError, ValueError):
+                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # most streams have it
+
+
+def _is_open(stream: TextIO | None) -> bool:
+    # Python has None where the descriptor was closed before it started: <&-
+    return stream is not None and not getattr(stream, "closed", False)
+
+
+def _complain(problem: str) -> int:
+    print(f"sgl-explain: {problem}", file=sys.stderr)
+    return BAD_USAGE
+
+
+def _run_and_flush(words: list[str]) -> int:
     try:
         return _run(words)
-    except BrokenPipeError:
-        # the reader (head, less) went away: https://docs.python.org/3/library/signal.html#note-on-sigpipe
+    finally:
+        sys.stdout.flush()
+
+
+def _give_up_writing(error: OSError) -> int:
+    # what is still buffered would be tried again at exit: https://docs.python.org/3/library/signal.html#note-on-sigpipe
+    with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):  # the reader (head, less) went away
         return EXPLAINED
+    return _complain(f"cannot write: {error.strerror}")
 
 
 def _run(words: list[str]) -> int:
-    command = next((word for word in words if not word.startswith("-")), None)
-    if command not in _COMMANDS:
-        arguments = _message_parser().parse_args(words)
-        return _explain_message(arguments)
-    arguments = _command_parser().parse_args(words)
+    """Split options from what follows; a message begins with its first word, whatever that looks like."""
+    options = list(takewhile(_OPTIONS.__contains__, words))
+    rest = words[len(options) :]
+    as_json: bool = _message_parser().parse_args(options).json
+    if not rest or rest[0] not in _COMMANDS:
+        return _explain_message(rest[1:] if rest[:1] == ["--"] else rest, as_json)
+
+    arguments = _command_parser().parse_args(["--json", *rest] if as_json else rest)
     status: int = arguments.run(arguments)
     return status
 
 
-def _explain_message(arguments: argparse.Namespace) -> int:
-    text = _given_text(arguments.message)
+def _explain_message(words: list[str], as_json: bool) -> int:
+    text = _given_text(words)
     if text is None:
         _message_parser().print_usage(sys.stderr)
-        print("sgl-explain: give a message, a command, or pipe a text in", file=sys.stderr)
-        return BAD_USAGE
+        return _complain("give a message, a command, or pipe a text in")
     if len(text) > _LONG_TEXT_CHARS:
-        return _tell_scan(text.splitlines(), arguments.json, "")
+        return _tell_scan(text.splitlines(), as_json, "")
 
     explanation = diagnose(text)
-    _tell(explanation or nearest_to(text, bundled_knowledge()), arguments.json)
+    _tell(explanation or nearest_to(text, bundled_knowledge()), as_json)
     return EXPLAINED if explanation else NOTHING
 
 
@@ -75,9 +132,37 @@ def _given_text(words: list[str]) -> str | None:
     """The message as arguments, or from standard input for ``-`` or where it is piped."""
     if words and words != ["-"]:
         return " ".join(words)
-    if not words and sys.stdin.isatty():
+    if not words and (not _is_open(sys.stdin) or sys.stdin.isatty()):
         return None
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    with _reading("standard input"):
+        return _standard_input().buffer.read().decode("utf-8", "replace")
+
+
+class _CannotReadError(SglExplainError):
+    """What was to be read cannot be."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.name = name
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
+@contextlib.contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Tell what fails in reading from what fails in writing."""
+    try:
+        yield
+    except OSError as error:
+        raise _CannotReadError(name, error.strerror or str(error)) from error
+
+
+def _standard_input() -> TextIO:
+    if not _is_open(sys.stdin):
+        raise _CannotReadError("standard input", "it is closed")
+    return sys.stdin
 
 
 def _scan(arguments: argparse.Namespace) -> int:
@@ -87,14 +172,25 @@ def _scan(arguments: argparse.Namespace) -> int:
 
 def _scan_file(name: str, arguments: argparse.Namespace) -> int:
     label = name if len(arguments.files) > 1 else ""
-    if name == "-":
-        return _tell_scan(sys.stdin, arguments.json, label)
     try:
-        with Path(name).open(encoding="utf-8", errors="replace") as lines:
-            return _tell_scan(lines, arguments.json, label)
-    except OSError as error:
-        print(f"sgl-explain: {name}: {error.strerror}", file=sys.stderr)
-        return BAD_USAGE
+        return _tell_scan(_lines_of(name), arguments.json, label)
+    except _CannotReadError as error:
+        return _complain(str(error))
+
+
+def _lines_of(name: str) -> Iterator[str]:
+    if name == "-":
+        with _reading("standard input"):
+            yield from _utf8(_standard_input())
+    else:
+        with _reading(name), Path(name).open(encoding="utf-8", errors="replace") as lines:
+            yield from lines
+
+
+def _utf8(stream: TextIO) -> TextIO:
+    with contextlib.suppress(AttributeError, ValueError):
+        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[attr-defined]  # most streams have it
+    return stream
 
 
 def _tell_scan(lines: Iterable[str], as_json: bool, name: str) -> int:
@@ -104,7 +200,8 @@ def _tell_scan(lines: Iterable[str], as_json: bool, name: str) -> int:
         for explanation in explanations:
             found += 1
             where = {"file": name} if name else {}
-            print(json.dumps({**record(explanation), **where}, ensure_ascii=False), flush=True)
+            _print_json(json.dumps({**record(explanation), **where}, ensure_ascii=False))
+            sys.stdout.flush()
         return EXPLAINED if found else NOTHING
     return _tell_story(explanations, name)
 
@@ -173,17 +270,28 @@ def _list(arguments: argparse.Namespace) -> int:
 def _tell_list(entries: Iterable[Entry], as_json: bool) -> int:
     found = 0
     for found, entry in enumerate(entries, start=1):  # noqa: B007 - counts
-        print(json_line(explanation_of(entry)) if as_json else f"{entry.id}\n    {entry.title}")
+        if as_json:
+            _print_json(json_line(explanation_of(entry)))
+        else:
+            print(f"{entry.id}\n    {entry.title}")
     return EXPLAINED if found else NOTHING
 
 
 def _tell(explanation: Explanation, as_json: bool, *, full: bool = False) -> None:
     if as_json:
-        print(json_line(explanation))
+        _print_json(json_line(explanation))
     else:
         print_explanation(explanation, sys.stdout, full=full)
 
 
+def _print_json(line: str) -> None:
+    """Print valid UTF-8 (RFC 8259), whatever is in the line and whatever the stream's encoding is."""
+    valid = _LONE_SURROGATES.sub("\N{REPLACEMENT CHARACTER}", line)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(valid if codecs.lookup(encoding).name == "utf-8" else json.dumps(json.loads(valid)))
+
+
+_OPTIONS: Final = ("--json", "--version", "-h", "--help")
 _COMMANDS: Final = {
     "scan": "explain the failures in log files; - reads standard input",
     "show": "print the whole page of an entry",
@@ -194,9 +302,9 @@ _COMMANDS: Final = {
 
 def _message_parser() -> argparse.ArgumentParser:
     parser = _parser("explain an SGLang error: its meaning, why it happened, what to type instead")
-    parser.usage = "sgl-explain [--json] MESSAGE | - | {" + ",".join(_COMMANDS) + "} ..."
+    parser.usage = "sgl-explain [--json] [--] MESSAGE | - | {" + ",".join(_COMMANDS) + "} ..."
     commands = "".join(f"  {name:8}{about}\n" for name, about in _COMMANDS.items())
-    parser.epilog = f"commands:\n{commands}\n{_EPILOG}"
+    parser.epilog = f"commands:\n{commands}\n{_RULE}\n{_EPILOG}"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("message", nargs="*", help="the error as it was seen; - or nothing reads standard input")
     parser.add_argument("--version", action="version", version=f"sgl-explain {__version__}")

@@ -127,3 +127,13 @@ def test_a_frontend_program_in_a_notebook_is_explained(run_notebook, entry_id):
 
 def test_the_interpreter_of_these_tests_is_not_the_one_that_has_sglang(live):
     assert Path(sys.executable) != live.python
+
+
+def test_the_wheel_holds_what_runs_and_nothing_that_runs_by_itself(installed):
+    package = installed / "sgl_explain"
+
+    assert (package / "py.typed").exists()
+    assert (package / "data" / "knowledge.jsonl").exists()
+    assert (package / "data" / "flags.jsonl").exists()
+    assert not (package / "data" / "entries").exists()
+    assert list(installed.rglob("*.pth")) == []
