@@ -99,7 +99,7 @@ def _give_up_writing(error: OSError) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):  # the reader (head, less) went away
         return EXPLAINED
-    return _complain(f"cannot write: {error.strerror}")
+    return _complain(f"cannot write: {error.strerror or error}")
 
 
 def _run(words: list[str]) -> int:
@@ -173,18 +173,22 @@ def _scan(arguments: argparse.Namespace) -> int:
 def _scan_file(name: str, arguments: argparse.Namespace) -> int:
     label = name if len(arguments.files) > 1 else ""
     try:
-        return _tell_scan(_lines_of(name), arguments.json, label)
+        with _opened(name) as file:
+            return _tell_scan(_lines_of(file, name), arguments.json, label)
     except _CannotReadError as error:
         return _complain(str(error))
 
 
-def _lines_of(name: str) -> Iterator[str]:
+def _opened(name: str) -> contextlib.AbstractContextManager[TextIO]:
     if name == "-":
-        with _reading("standard input"):
-            yield from _utf8(_standard_input())
-    else:
-        with _reading(name), Path(name).open(encoding="utf-8", errors="replace") as lines:
-            yield from lines
+        return contextlib.nullcontext(_utf8(_standard_input()))
+    with _reading(name):
+        return Path(name).open(encoding="utf-8", errors="replace")
+
+
+def _lines_of(file: TextIO, name: str) -> Iterator[str]:
+    with _reading("standard input" if name == "-" else name):
+        yield from file
 
 
 def _utf8(stream: TextIO) -> TextIO:

@@ -3,54 +3,66 @@
 import re
 from typing import Final
 
-MASK: Final = "****"
+from sgl_explain.secret_names import Secrecy, secrecy_of
+from sgl_explain.secret_shapes import MASK, without_shaped_secrets
+from sgl_explain.secret_values import without_named_secrets
 
-_HUSH_NAME: Final = (
-    r"[\w-]{0,40}?(?:api[-_]?key|secret|passw(?:or)?d|passphrase|access[-_]?key|auth[-_]?token|hf[-_]?token"
-    r"|hub[-_]?token|access[-_]?token|keyfile[-_]?password)[\w-]{0,40}"
-)
-_RULES: Final = tuple(
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        # a credential in a URL: scheme://user:password@host
-        (r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@'\"]+@", rf"\1{MASK}@"),
-        # tokens that are known by their shape: Hugging Face, OpenAI, GitHub, AWS, Slack, JSON Web Tokens
-        (r"\bhf_[A-Za-z0-9]{8,}", MASK),
-        (r"\bsk-[A-Za-z0-9_-]{6,}", MASK),
-        (r"\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}", MASK),
-        (r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", MASK),
-        (r"\bxox[abprs]-[A-Za-z0-9-]{8,}", MASK),
-        (r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", MASK),
-        (r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}", rf"\1 {MASK}"),
-        # a value given to a name that says it is secret: api_key='…', "api_key": "…", --api-key …, HF_TOKEN=…
-        (rf"(?i)(?<![\w-])({_HUSH_NAME}['\"]?\s*[=:]\s*)(['\"])(?!None\b)[^'\"\n]+\2", rf"\1\2{MASK}\2"),
-        (rf"(?i)(?<![\w-])(--{_HUSH_NAME})(\s+|=)(?!-)[^\s'\"]+", rf"\1\2{MASK}"),
-        (rf"(?i)(?<![\w-])(--{_HUSH_NAME})(\s+|=)(['\"])[^'\"\n]+\3", rf"\1\2{MASK}"),
-        (rf"(?i)(?<![\w-])({_HUSH_NAME}=)(?!None\b|['\"]|\*)[^\s,;)'\"]+", rf"\1{MASK}"),
-        # home folders
-        (r"(?<![\w.])/(?:home|Users)/[^/\s'\":,;)]+", "~"),
-        (r"(?<![\w./])/root(?=/|\b)", "~"),
-        (r"(?i)\b[a-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/)[^\\/\s'\"]+", "~"),
+__all__ = ["MASK", "redacted", "redacted_argv"]
+
+_PART: Final = r"[\w.+-]{1,60}"
+_USER: Final = r"[^\\/\s'\":,;()\[\]{}<>|&`]+(?: [A-Z][\w.-]{0,30}(?=[\\/]))?"
+# A path is read from its start, so that what stands before the home folder goes with it; addresses are no
+# paths, and a compiler's -I/home/… is one.
+_PATH_START: Final = r"(?:(?<![\w.~])|(?<=-[ILB])|(?<=-isystem))(?<!http:/)(?<!https:/)"
+_HOMES: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"{_PATH_START}(?:/{_PART}){{0,8}}/(?:home[0-9]{{0,2}}|homes|Users)/{_USER}",
+        rf"{_PATH_START}(?:/{_PART}){{0,4}}/(?:nfs|mnt|data|export|lustre|gpfs|fsx|scratch)/users/{_USER}",
+        r"(?<![\w.~/])/root(?=/)",
+        rf"(?i)(?<![\w~])(?:[a-z]:|\\{{2,4}}[\w.$-]{{1,60}}(?:\\{{1,4}}{_PART}){{0,3}})[\\/]{{1,4}}(?:Users|home)[\\/]{{1,4}}{_USER}",
+        r"(?i)(?:%2F[\w.+-]{1,60}){0,8}%2F(?:home|Users)%2F[\w.+-]+",
     )
 )
+_ASSIGNED: Final = re.compile(r"(-{0,2}[A-Za-z_][\w-]*)=(?=.)", re.DOTALL)
+_SECRET: Final = (Secrecy.CERTAIN, Secrecy.HEADER)
 
 
 def redacted(text: str) -> str:
     """Return the text with credentials masked and home folders written as ``~``.
 
-    Examples: ``hf_…`` and ``sk-…`` tokens, ``Bearer …`` headers, passwords in URLs, and the values of names
-    such as ``--api-key``, ``HF_TOKEN`` or ``ssl_keyfile_password``.
+    Credentials are tokens known by their shape (``hf_…``, ``sk-…``), passwords in URLs, private keys, and the values
+    of names such as ``--api-key``, ``HF_TOKEN``, ``Authorization`` or ``ssl_keyfile_password``.
     """
-    for pattern, replacement in _RULES:
-        text = pattern.sub(replacement, text)
+    text = without_named_secrets(without_shaped_secrets(text))
+    for home in _HOMES:
+        text = home.sub("~", text)
     return text
 
 
 def redacted_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a command's words masked; the word after a secret flag is masked even where it stands alone."""
+    """Return a command's words masked; what follows a secret flag is masked whatever it is.
+
+    A flag in the plural, as ``--api-keys``, may take several words: all up to the next flag are masked.
+    """
     masked: list[str] = []
-    secret_flag = re.compile(rf"(?i)--{_HUSH_NAME}")
+    flag = ""
     for word in argv:
-        follows_secret = bool(masked) and secret_flag.fullmatch(masked[-1]) is not None
-        masked.append(MASK if follows_secret and not word.startswith("--") else redacted(word))
+        is_value = bool(flag)
+        masked.append(MASK if is_value else _redacted_word(word))
+        flag = _flag_behind(flag, word)
     return tuple(masked)
+
+
+def _flag_behind(flag: str, word: str) -> str:
+    """Return the secret flag to which the next word belongs, if it does."""
+    if word.startswith("-") and secrecy_of(word) in _SECRET:
+        return word
+    return flag if flag.endswith("s") and not word.startswith("-") else ""
+
+
+def _redacted_word(word: str) -> str:
+    assigned = _ASSIGNED.match(word)
+    if assigned is not None and secrecy_of(assigned[1]) in _SECRET:
+        return f"{assigned[0]}{MASK}"
+    return redacted(word)

@@ -438,7 +438,7 @@ def test_no_text_breaks_it_and_line_numbers_lie_within(lines: list[str]) -> None
         assert incident.evidence.raised
 
 
-REAL_LOGS = sorted(Path("/work/lab/logs").glob("missing_module_*.log"))
+REAL_LOGS = sorted((Path(__file__).resolve().parents[2] / "examples").glob("missing-module*.log"))
 
 
 @pytest.mark.parametrize("log", REAL_LOGS, ids=lambda log: log.stem)

@@ -19,7 +19,7 @@ from sgl_explain.log_stream.traceback_text import (
         ("/usr/lib/python3.11/site-packages/sglang/srt/server_args.py", "sglang.srt.server_args"),
         ("/usr/lib/python3/dist-packages/torch/nn/modules/module.py", "torch.nn.modules.module"),
         ("/sgl-workspace/sglang/python/sglang/srt/x.py", "sglang.srt.x"),
-        ("/work/lab/src/0.5.19/sglang/srt/layers/triton/x.py", "sglang.srt.layers.triton.x"),
+        ("/srv/releases/0.5.19/sglang/srt/layers/triton/x.py", "sglang.srt.layers.triton.x"),
         ("/usr/lib/python3.11/multiprocessing/process.py", "multiprocessing.process"),
         ("/usr/lib/python3.11/site-packages/sglang/__init__.py", "sglang"),
         ("/usr/lib/python3.11/site-packages/trt/python/x.py", "trt.python.x"),

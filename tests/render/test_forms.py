@@ -152,6 +152,24 @@ def test_colour_goes_where_it_is_wanted(stream, env, expected, monkeypatch):
     assert wants_colour(stream) is expected
 
 
+class NothingButWrite:
+    def __init__(self):
+        self.written = ""
+
+    def write(self, text):
+        self.written += text
+
+    def flush(self):
+        pass
+
+
+def test_a_stream_without_isatty_gets_plain_text():
+    stream = NothingButWrite()
+    print_explanation(PAGE, stream)
+
+    assert stream.written == short_text(PAGE) + "\n"
+
+
 def test_a_pipe_gets_plain_text():
     stream = StringIO()
     print_explanation(PAGE, stream)

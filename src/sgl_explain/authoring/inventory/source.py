@@ -85,7 +85,7 @@ def _release(reader_by_path: Mapping[str, Callable[[], bytes]]) -> Release:
 
 
 def _module_name(path: str) -> str | None:
-    """Return the dotted name, or None for a file that cannot be imported (``.claude/…``, ``0-example.py``)."""
+    """Return the dotted name, or None for a file that cannot be imported (``.hidden/x.py``, ``0-example.py``)."""
     parts = path.removesuffix(".py").split("/")
     if parts[-1] == "__init__":
         parts.pop()
