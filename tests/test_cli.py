@@ -364,3 +364,10 @@ def test_the_help_names_an_entry_that_exists(plain, capsys):
     (entry_id,) = [line.split()[-1] for line in capsys.readouterr().out.splitlines() if "sgl-explain show" in line]
 
     assert main(["show", entry_id]) == 0
+
+
+@pytest.mark.parametrize("words", [["--json", DSPARK], [DSPARK, "--json"]])
+def test_json_may_stand_before_or_after_a_message(words, capsys):
+    main(words)
+
+    assert records(capsys.readouterr().out)[0]["id"] == DSPARK_ID

@@ -84,7 +84,7 @@ def test_notes_belong_to_the_message():
 
 
 def test_secrets_and_home_folders_are_masked():
-    error = ValueError("cannot read /home/maria/models with token hf_AbCdEfGhIjKlMn")
+    error = ValueError("cannot read /home/maria/models with token hf_AbCdEfGhIjKlMnOpQr34")
 
     assert evidence_from(error).raised[0].message == "cannot read ~/models with token ****"
 

@@ -15,7 +15,8 @@ ENTRIES = HERE.parent.parent / "src" / "sgl_explain" / "data" / "entries"
 MODEL = ["--model-path", "{MODELS}/tiny-llama"]
 SHOWN_ID = re.compile(r"^  More: +sgl-explain show (\S+)$", re.MULTILINE)
 VOLATILE = re.compile(
-    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?|0x[0-9a-f]+|pid=\d+|/tmp/tmp\w+|\b[1-6]\d{4}\b|delay=\d+ms|[EW]\d{4} [\d:.]+"
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?|[EW]\d{4} [\d:.]+|0x[0-9a-f]+|pid=\d+|/tmp/tmp\w+"
+    r"|\b[1-6]\d{4}\b|delay=\d+ms"
 )
 
 

@@ -5,24 +5,30 @@ read or written, 130 after Ctrl-C.
 """
 
 import argparse
-import codecs
-import contextlib
-import io
 import json
-import os
-import re
 import sys
-import textwrap
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from sgl_explain import __version__
+from sgl_explain.cli.story import tell_story
+from sgl_explain.cli.streams import (
+    BAD_USAGE,
+    CannotReadError,
+    complain,
+    give_up_writing,
+    is_open,
+    lines_of,
+    opened,
+    prepare_streams,
+    print_json,
+    reading,
+    standard_input,
+)
 from sgl_explain.diagnosis import diagnose, nearest_to, scan
 from sgl_explain.entry import Entry
-from sgl_explain.errors import SglExplainError, UnknownEntryError
+from sgl_explain.errors import UnknownEntryError
 from sgl_explain.explanation import Explanation, explanation_of
 from sgl_explain.knowledge_base import bundled_knowledge
 from sgl_explain.render.choose import print_explanation
@@ -30,14 +36,12 @@ from sgl_explain.render.record import json_line, record
 
 EXPLAINED: Final = 0
 NOTHING: Final = 1
-BAD_USAGE: Final = 2
 INTERRUPTED: Final = 130
 
-_LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _LONG_TEXT_CHARS: Final = 64_000
 _RULE: Final = """\
-Options stand before the message. From its first word on, all is message, flags of SGLang included;
-after -- it may even begin with the name of a command or of an option.
+Options stand before the message (--json also after it). From its first word on, all is message, flags of
+SGLang included; after -- it may even begin with the name of a command or of an option.
 """
 _EPILOG: Final = """\
 examples:
@@ -51,39 +55,19 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    _prepare_streams()
-    if not _is_open(sys.stdout):
-        return _complain("cannot write: standard output is closed")
+    prepare_streams()
+    if not is_open(sys.stdout):
+        return complain("cannot write: standard output is closed")
     try:
         return _run_and_flush(words)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except _CannotReadError as error:
-        return _complain(str(error))
+    except CannotReadError as error:
+        return complain(str(error))
     except OSError as error:
         if error.filename is not None:  # not about a stream, so about our own files
             raise
-        return _give_up_writing(error)
-
-
-def _prepare_streams() -> None:
-    """Let nothing that is written raise for its encoding, and give complaints a place where there is none."""
-    if not _is_open(sys.stderr):
-        sys.stderr = io.StringIO()
-    for stream in (sys.stdout, sys.stderr):
-        if getattr(stream, "errors", None) in ("strict", "surrogateescape"):
-            with contextlib.suppress(AttributeError, ValueError):
-                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # most streams have it
-
-
-def _is_open(stream: TextIO | None) -> bool:
-    # Python has None where the descriptor was closed before it started: <&-
-    return stream is not None and not getattr(stream, "closed", False)
-
-
-def _complain(problem: str) -> int:
-    print(f"sgl-explain: {problem}", file=sys.stderr)
-    return BAD_USAGE
+        return give_up_writing(error)
 
 
 def _run_and_flush(words: list[str]) -> int:
@@ -93,17 +77,10 @@ def _run_and_flush(words: list[str]) -> int:
         sys.stdout.flush()
 
 
-def _give_up_writing(error: OSError) -> int:
-    # what is still buffered would be tried again at exit: https://docs.python.org/3/library/signal.html#note-on-sigpipe
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if isinstance(error, BrokenPipeError):  # the reader (head, less) went away
-        return EXPLAINED
-    return _complain(f"cannot write: {error.strerror or error}")
-
-
 def _run(words: list[str]) -> int:
     """Split options from what follows; a message begins with its first word, whatever that looks like."""
+    if len(words) > 1 and words[-1] == "--json" and "--" not in words:
+        words = ["--json", *words[:-1]]
     options = list(takewhile(_OPTIONS.__contains__, words))
     rest = words[len(options) :]
     as_json: bool = _message_parser().parse_args(options).json
@@ -119,7 +96,7 @@ def _explain_message(words: list[str], as_json: bool) -> int:
     text = _given_text(words)
     if text is None:
         _message_parser().print_usage(sys.stderr)
-        return _complain("give a message, a command, or pipe a text in")
+        return complain("give a message, a command, or pipe a text in")
     if len(text) > _LONG_TEXT_CHARS:
         return _tell_scan(text.splitlines(), as_json, "")
 
@@ -132,37 +109,10 @@ def _given_text(words: list[str]) -> str | None:
     """The message as arguments, or from standard input for ``-`` or where it is piped."""
     if words and words != ["-"]:
         return " ".join(words)
-    if not words and (not _is_open(sys.stdin) or sys.stdin.isatty()):
+    if not words and (not is_open(sys.stdin) or sys.stdin.isatty()):
         return None
-    with _reading("standard input"):
-        return _standard_input().buffer.read().decode("utf-8", "replace")
-
-
-class _CannotReadError(SglExplainError):
-    """What was to be read cannot be."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, reason)
-        self.name = name
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.reason}"
-
-
-@contextlib.contextmanager
-def _reading(name: str) -> Iterator[None]:
-    """Tell what fails in reading from what fails in writing."""
-    try:
-        yield
-    except OSError as error:
-        raise _CannotReadError(name, error.strerror or str(error)) from error
-
-
-def _standard_input() -> TextIO:
-    if not _is_open(sys.stdin):
-        raise _CannotReadError("standard input", "it is closed")
-    return sys.stdin
+    with reading("standard input"):
+        return standard_input().buffer.read().decode("utf-8", "replace")
 
 
 def _scan(arguments: argparse.Namespace) -> int:
@@ -173,28 +123,10 @@ def _scan(arguments: argparse.Namespace) -> int:
 def _scan_file(name: str, arguments: argparse.Namespace) -> int:
     label = name if len(arguments.files) > 1 else ""
     try:
-        with _opened(name) as file:
-            return _tell_scan(_lines_of(file, name), arguments.json, label)
-    except _CannotReadError as error:
-        return _complain(str(error))
-
-
-def _opened(name: str) -> contextlib.AbstractContextManager[TextIO]:
-    if name == "-":
-        return contextlib.nullcontext(_utf8(_standard_input()))
-    with _reading(name):
-        return Path(name).open(encoding="utf-8", errors="replace")
-
-
-def _lines_of(file: TextIO, name: str) -> Iterator[str]:
-    with _reading("standard input" if name == "-" else name):
-        yield from file
-
-
-def _utf8(stream: TextIO) -> TextIO:
-    with contextlib.suppress(AttributeError, ValueError):
-        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[attr-defined]  # most streams have it
-    return stream
+        with opened(name) as file:
+            return _tell_scan(lines_of(file, name), arguments.json, label)
+    except CannotReadError as error:
+        return complain(str(error))
 
 
 def _tell_scan(lines: Iterable[str], as_json: bool, name: str) -> int:
@@ -204,52 +136,10 @@ def _tell_scan(lines: Iterable[str], as_json: bool, name: str) -> int:
         for explanation in explanations:
             found += 1
             where = {"file": name} if name else {}
-            _print_json(json.dumps({**record(explanation), **where}, ensure_ascii=False))
+            print_json(json.dumps({**record(explanation), **where}, ensure_ascii=False))
             sys.stdout.flush()
         return EXPLAINED if found else NOTHING
-    return _tell_story(explanations, name)
-
-
-def _tell_story(explanations: Iterable[Explanation], name: str) -> int:
-    """Print each distinct failure once, as it comes; what only reports or accompanies one stands in a last line."""
-    if name:
-        print(f"== {name}")
-    failures: Counter[tuple[object, ...]] = Counter()
-    aside: dict[str | None, Explanation] = {}
-    for explanation in explanations:
-        if explanation.is_wrapper or explanation.is_harmless:
-            aside.setdefault(explanation.id, explanation)
-            continue
-        key = (explanation.id, *sorted(explanation.captures.items()))
-        failures[key] += 1
-        if failures[key] == 1:
-            _tell_one_of_many(explanation)
-    if not failures:
-        for explanation in aside.values():
-            _tell_one_of_many(explanation)
-    _tell_rest(failures, aside)
-    return EXPLAINED if failures or aside else NOTHING
-
-
-def _tell_one_of_many(explanation: Explanation) -> None:
-    _tell(explanation, as_json=False)
-    print()
-
-
-def _tell_rest(failures: Counter[tuple[object, ...]], aside: dict[str | None, Explanation]) -> None:
-    if not failures and not aside:
-        print("Nothing in this log is explained by the knowledge base.")
-        return
-    if repeated := failures.total() - len(failures):
-        print(f"{repeated} more of the same in this log.")
-    wrappers = [item for item in aside.values() if item.is_wrapper]
-    for label, items in (
-        ("Consequences, not causes", wrappers),
-        ("Usually harmless", [item for item in aside.values() if not item.is_wrapper]),
-    ):
-        if failures and items:
-            told = "; ".join(f"{item.title} (line {item.line}, {item.id})" for item in items)
-            print("\n".join(textwrap.wrap(f"{label}: {told}.", 80, break_on_hyphens=False)))
+    return EXPLAINED if tell_story(explanations, name) else NOTHING
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -275,7 +165,7 @@ def _tell_list(entries: Iterable[Entry], as_json: bool) -> int:
     found = 0
     for found, entry in enumerate(entries, start=1):  # noqa: B007 - counts
         if as_json:
-            _print_json(json_line(explanation_of(entry)))
+            print_json(json_line(explanation_of(entry)))
         else:
             print(f"{entry.id}\n    {entry.title}")
     return EXPLAINED if found else NOTHING
@@ -283,16 +173,9 @@ def _tell_list(entries: Iterable[Entry], as_json: bool) -> int:
 
 def _tell(explanation: Explanation, as_json: bool, *, full: bool = False) -> None:
     if as_json:
-        _print_json(json_line(explanation))
+        print_json(json_line(explanation))
     else:
         print_explanation(explanation, sys.stdout, full=full)
-
-
-def _print_json(line: str) -> None:
-    """Print valid UTF-8 (RFC 8259), whatever is in the line and whatever the stream's encoding is."""
-    valid = _LONE_SURROGATES.sub("\N{REPLACEMENT CHARACTER}", line)
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    print(valid if codecs.lookup(encoding).name == "utf-8" else json.dumps(json.loads(valid)))
 
 
 _OPTIONS: Final = ("--json", "--version", "-h", "--help")
