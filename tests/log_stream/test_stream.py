@@ -401,7 +401,7 @@ def test_a_message_ends_after_sixty_lines() -> None:
 
 
 def test_secrets_are_masked() -> None:
-    ((read,),) = raised("ValueError: bad token hf_abcdefghijklmnop")
+    ((read,),) = raised("ValueError: bad token hf_abcdefghijklmnopqrstuv")
 
     assert read.message == "bad token ****"
 
