@@ -16,6 +16,7 @@ from sgl_explain.log_stream import Incident, incidents
 from sgl_explain.matching import judge
 
 _LONG_TEXT_CHARS: Final = 64_000
+_SHORT_TEXT_CHARS: Final = 200
 _MAX_FAILURES: Final = 200
 _MAX_UNKNOWN: Final = 4096
 _FOLDED_CHARS: Final = 600
@@ -67,6 +68,8 @@ def nearest_to(text: str, knowledge: Knowledge) -> Explanation:
     alike = {verdict.entry.id: verdict for judgement in judgements for verdict in judgement.nearest}
     best = sorted(alike.values(), key=lambda verdict: -verdict.score)[:3]
     nearest = tuple(Nearest(verdict.entry.id, verdict.entry.title, round(verdict.score)) for verdict in best)
+    if not nearest and len(text) <= _SHORT_TEXT_CHARS:
+        nearest = tuple(Nearest(entry.id, entry.title, 0) for entry in knowledge.search(text, limit=3))
     message = clipped(text.strip())
     return Explanation(None, "No entry accounts for this error", "similar", "", message, nearest=nearest)
 

@@ -50,7 +50,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """An entry that is only alike; ``likeness`` in per cent."""
+    """An entry that is only alike; ``likeness`` in per cent, 0 where it merely speaks of the same words."""
 
     id: str
     title: str

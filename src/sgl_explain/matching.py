@@ -248,11 +248,13 @@ def _ratio(message: str, item: IndexedTemplate) -> float:
 
 
 def _keeps_its_values(template: Template, message: str) -> bool:
-    """Whether the numbers and quoted words that a template spells out stand in the message too."""
-    spelled = _FIXED.findall(" ".join(found[0] for found in _VALUES.finditer(template.literals)))
+    """Whether the numbers, quoted words and identifiers that a template spells out stand in the message too."""
+    quoted = _FIXED.findall(" ".join(found[0] for found in _VALUES.finditer(template.literals)))
+    spelled = (*quoted, *_IDENTIFIER.findall(template.literals))
     return all(value.lower() in message.lower() for value in spelled)
 
 
+_IDENTIFIER: Final = re.compile(r"\w*[a-z][A-Z]\w*|\w*__\w+")
 _FIXED: Final = re.compile(r"[A-Za-z_][\w./-]{2,}|\d+")
 _VALUES: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\b\d[\d.,]*\b|\s+")
 

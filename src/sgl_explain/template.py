@@ -26,6 +26,8 @@ _KINDS: Final = {
 _MAX_STARTS: Final = 16
 _MAX_TRIES: Final = 8
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
+_QUOTES: Final = re.compile("['\"`]")
+_ANY_QUOTES: Final = "['\"`\u2018\u2019\u201c\u201d\\\\]{0,4}"
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _CHOICES: Final = re.compile(r"[\w-]+(?:\|[\w-]+)+")
 
@@ -205,7 +207,9 @@ def _check_order(text: str, parts: tuple[str | Placeholder, ...]) -> None:
 
 
 def _escape(literal: str) -> str:
-    return r"\s+".join(re.escape(piece) for piece in re.split(r"\s+", literal))
+    """A literal as it may be quoted: any white space for a blank; beside words, other quotation marks or none."""
+    text = r"\s+".join(re.escape(piece) for piece in re.split(r"\s+", literal))
+    return _QUOTES.sub(lambda _: _ANY_QUOTES, text) if any(map(str.isalnum, literal)) else text
 
 
 def _is_word_char(char: str) -> bool:

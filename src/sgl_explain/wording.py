@@ -17,10 +17,13 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(`{-])")
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What texts are filled with (``values``), and what conditions are decided by: ``captures`` and the context."""
+    """What texts are filled with (``values``), and what conditions are decided by: ``captures`` and the context.
+
+    ``captures`` is None where there is no failure, but an entry to be shown as a page.
+    """
 
     values: Mapping[str, str] = field(default_factory=dict)
-    captures: Mapping[str, str] = field(default_factory=dict)
+    captures: Mapping[str, str] | None = None
     context: Context = field(default_factory=Context)
 
 
@@ -64,8 +67,8 @@ def _one_holds(key: str, wanted: str, circumstances: Circumstances) -> bool | No
         case flag if flag.startswith("--"):
             return _flag_holds(flag, wanted, circumstances.context.command)
         case _:
-            value = circumstances.captures.get(key)
-            return None if value is None else re.search(wanted, value) is not None
+            captures = circumstances.captures
+            return None if captures is None else re.search(wanted, captures.get(key, "\0")) is not None
 
 
 def _flag_holds(flag: str, wanted: str, command: Sequence[str]) -> bool | None:

@@ -97,6 +97,8 @@ def _explain_message(words: list[str], as_json: bool) -> int:
     if text is None:
         _message_parser().print_usage(sys.stderr)
         return complain("give a message, a command, or pipe a text in")
+    if not text.strip():
+        return complain("there is nothing to explain: the text is empty")
     if len(text) > _LONG_TEXT_CHARS:
         return _tell_scan(text.splitlines(), as_json, "")
 

@@ -45,7 +45,7 @@ def _head_and_tail(text: str) -> str:
 
 
 def _from_text(text: str, in_sglang: bool) -> "Explanation | None":
-    found = (explained_safely(evidence) for evidence in _evidence(text, in_sglang))
+    found = (explained_safely(evidence) for evidence in _evidence(text, in_sglang) if evidence.involves_sglang)
     explanations = [explanation for explanation in found if explanation is not None]
     return min(explanations, key=lambda explanation: explanation.is_wrapper, default=None)
 

@@ -33,4 +33,4 @@ def wants_colour(stream: object) -> bool:
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or bool(getattr(stream, "isatty", bool)())
+    return os.environ.get("FORCE_COLOR", "0") not in ("", "0") or bool(getattr(stream, "isatty", bool)())

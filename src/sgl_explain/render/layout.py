@@ -138,4 +138,6 @@ def _nearest(page: Explanation) -> Iterator[Block]:
         return
     yield Block("text", "Nearest by wording; none of them is claimed to be the cause:")
     for near in page.nearest:
-        yield Block("text", f"{near.title} (sgl-explain show {near.id})", f"{near.likeness} %")
+        yield Block(
+            "text", f"{near.title} (sgl-explain show {near.id})", f"{near.likeness} %" if near.likeness else "Words"
+        )
