@@ -42,13 +42,13 @@ _OWNERS: Final = re.compile(
     r"(?:^|[-_])(?:hf|hub|hugging-?face|api|auth|oauth|access|session|security|refresh|bearer|git|gh|github|gitlab|slack"
     r"|ms|modelscope|modelopt|id|jwt|csrf|xsrf|login|registry|wandb|ngc|nvidia|openai|anthropic|azure|aws|gcp|google"
     r"|discord|telegram|sas|personal|deploy|private|secret|client|admin|service|user|my|db|pg|mysql|postgres|redis|smtp"
-    r"|ftp|http|proxy|root)$",
+    r"|ftp|http|proxy)$",
     re.IGNORECASE,
 )
 # Words of a vocabulary and counts, in capitals as SGLang writes its constants: IMAGE_TOKEN, EMIT_PER_TOKEN.
 _VOCABULARY: Final = re.compile(
     r"(?:^|_)(?:eos|bos|pad|unk|cls|sep|mask|image|img|im|audio|video|context|start|end|begin|stop|per|max|min|num|no"
-    r"|next|prev|first|last|special|think|tool|new|draft|input|output|prompt|eot|kv|bot|text|dummy|forward|backward)$",
+    r"|next|prev|first|last|special|think|tool|new|draft|input|output|prompt|eot|kv|bot|text|dummy|forward|backward|has|use|is)$",
     re.IGNORECASE,
 )
 _IN_A_QUERY: Final = frozenset({"sig", "signature", "key", "token", "sas", "policy", "x-goog-signature"})
@@ -88,5 +88,7 @@ def _secrecy_of_token(name: str, *, is_flag: bool) -> Secrecy:
     if name.lower().endswith("tokens"):
         return Secrecy.NONE
     if not owner:
-        return Secrecy.CERTAIN if is_flag or name.isupper() else Secrecy.LIKELY
-    return Secrecy.CERTAIN if name.isupper() and not _VOCABULARY.search(owner) else Secrecy.POSSIBLE
+        return Secrecy.CERTAIN if is_flag or name == "TOKEN" else Secrecy.LIKELY
+    if not name.isupper() or _VOCABULARY.search(owner):
+        return Secrecy.POSSIBLE
+    return Secrecy.CERTAIN if name.endswith("PASS") else Secrecy.LIKELY

@@ -50,18 +50,25 @@ _SCHEME: Final = re.compile(r"(?:bearer|basic|token|apikey|api-key|key|bot|jwt)[
 _TRIPLE: Final = ("'''", '"""')
 _OPENING: Final = "([{"
 _CLOSING: Final = ")]}"
-_REFERENCE: Final = re.compile(r"(?:[A-Za-z_]\w*\.)+(?=\w+\Z)")
+_REFERENCE: Final = re.compile(r"(?:[A-Za-z_]+\.)+(?:[a-z]+_)*(?:api|access|secret|private)_(?:key|token)")
 
-_LITERAL: Final = re.compile(r"(?:|none|null|nil|true|false|undefined|\*+)", re.IGNORECASE)
+_LITERAL: Final = re.compile(r"(?:|none|null|nil|true|false|undefined|%[sdr]|\*+)", re.IGNORECASE)
 _NUMBER_OR_MARK: Final = re.compile(r"[-+]?[0-9][0-9_.,]*|<.*>|\[[A-Z]+\]")
 _MACHINE_MADE: Final = re.compile(r"(?!/)(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[\w.~+/=-]{12,}")
-_WORD: Final = re.compile(r"[A-Za-z]{0,15}|[A-Za-z_]+(?:\.[A-Za-z_]+)+")
+_WORD: Final = re.compile(r"[A-Za-z]{0,15}|[A-Za-z]*(?:[_.][A-Za-z]*)+")
 _FLAG: Final = re.compile(r"--[a-z]+(?:[-_][a-z]+)*|-[a-z]")
 _TYPE: Final = re.compile(r"(?:Optional|Union|[Ll]ist|[Tt]uple|[Dd]ict|Sequence|Mapping|Literal)\[")
 # Words that follow a name in a sentence, as in "--api-key requires a value" or "api_key: str".
 _PROSE: Final = re.compile(
-    r"(?:"
-    r")[.,:;!?]?(?=[\s)\]'\"]|\Z)",
+    r"(?:a|an|the|this|that|your|you|it|is|are|was|were|be|been|has|have|had|do|does|did|can|cannot|could|may|might"
+    r"|must|should|shall|will|would|need|needs|want|wants|take|takes|expect|expects|expected|accept|accepts"
+    r"|require|requires|required|set|sets|unset|use|uses|used|give|given|provide|provided|specify|specified"
+    r"|supplied|pass|passed|and|or|nor|but|not|no|if|when|while|because|since|then|as|of|on|in|to|for|from|by|at"
+    r"|with|without|via|into|after|before|only|also|both|either|instead|too|differ|differs|conflict|conflicts"
+    r"|match|matches|flag|option|argument|arguments|parameter|value|field|string|str|int|float|bytes|bool|any|got"
+    r"|missing|invalid|incorrect|wrong|unknown|empty|ignored|allowed|denied|expired|failed|unable|error|please|see"
+    r"|check|checks|there|which|input|permission|header|hidden|redacted|unrecognized|api)"
+    r"[.,:;!?]?(?=[\s)\]'\"]|\Z)",
     re.IGNORECASE,
 )
 # What is read of a value whose name leaves it in doubt; a longer one is no ordinary value.
@@ -125,7 +132,10 @@ def _tie(found: re.Match[str]) -> _Tie:
     # The n of a written-out \\n is no part of the name.
     if before == "\\" and name[0] in "nrt" and len(name) > 1:
         name = name[1:]
-    secrecy = secrecy_of(name, in_query=before in ("?", "&"))
+    # The dash of f"a {size}-token page" makes no flag.
+    if before in tuple("})]`/.>*"):
+        name = name.lstrip("-")
+    secrecy = secrecy_of(name, in_query=before in ("?", "&")) if name else Secrecy.NONE
     # "the password is required" is said more often than "the password is x7".
     return _Tie(found, name, Secrecy.POSSIBLE if found["says"] and secrecy is not Secrecy.NONE else secrecy)
 
@@ -237,7 +247,7 @@ def _tells_nothing(tie: _Tie, value: _Value) -> bool:
     if tie.found["assign"] is None:
         return _FLAG.fullmatch(words) is not None
     # Source code that hands a value on, as in api_key=server_args.api_key, tells nothing.
-    return "_" in tie.name and (words == tie.name or _REFERENCE.sub("", words) == tie.name != words)
+    return "_" in tie.name and (words == tie.name or _REFERENCE.fullmatch(words) is not None)
 
 
 def _is_ordinary(tie: _Tie, value: _Value) -> bool:
