@@ -11,16 +11,17 @@ __all__ = ["MASK", "redacted", "redacted_argv"]
 
 _PART: Final = r"[\w.+-]{1,60}"
 _USER: Final = r"[^\\/\s'\":,;()\[\]{}<>|&`]+(?: [A-Z][\w.-]{0,30}(?=[\\/]))?"
+_DRIVE_OR_SHARE: Final = rf"(?:[a-z]:|\\{{2,4}}[\w.$-]{{1,60}}(?:\\{{1,4}}{_PART}){{0,3}})"
 # A path is read from its start, so that what stands before the home folder goes with it; addresses are no
 # paths, and a compiler's -I/home/… is one.
 _PATH_START: Final = r"(?:(?<![\w.~])|(?<=-[ILB])|(?<=-isystem))(?<!http:/)(?<!https:/)"
 _HOMES: Final = tuple(
     re.compile(pattern)
     for pattern in (
+        rf"(?i)(?<![\w~]){_DRIVE_OR_SHARE}[\\/]{{1,4}}(?:Users|home)[\\/]{{1,4}}{_USER}",
         rf"{_PATH_START}(?:/{_PART}){{0,8}}/(?:home[0-9]{{0,2}}|homes|Users)/{_USER}",
         rf"{_PATH_START}(?:/{_PART}){{0,4}}/(?:nfs|mnt|data|export|lustre|gpfs|fsx|scratch)/users/{_USER}",
         r"(?<![\w.~/])/root(?=/)",
-        rf"(?i)(?<![\w~])(?:[a-z]:|\\{{2,4}}[\w.$-]{{1,60}}(?:\\{{1,4}}{_PART}){{0,3}})[\\/]{{1,4}}(?:Users|home)[\\/]{{1,4}}{_USER}",
         r"(?i)(?:%2F[\w.+-]{1,60}){0,8}%2F(?:home|Users)%2F[\w.+-]+",
     )
 )
@@ -34,10 +35,11 @@ def redacted(text: str) -> str:
     Credentials are tokens known by their shape (``hf_…``, ``sk-…``), passwords in URLs, private keys, and the values
     of names such as ``--api-key``, ``HF_TOKEN``, ``Authorization`` or ``ssl_keyfile_password``.
     """
-    text = without_named_secrets(without_shaped_secrets(text))
+    text = without_shaped_secrets(text)
     for home in _HOMES:
         text = home.sub("~", text)
-    return text
+    # Last, since where a value ends depends on what stands behind it.
+    return without_named_secrets(text)
 
 
 def redacted_argv(argv: tuple[str, ...]) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ _NAMED: Final = re.compile(
 )
 _OPENED: Final = re.compile(r"[bBfFrRuU]{0,2}(\\*(?:'''|\"\"\"|['\"]))")
 _OPENING_QUOTE_BEFORE: Final = re.compile(r"\\{0,16}['\"]\Z")
+_NO_START_OF_A_FLAG: Final = tuple("})]`/.>*")  # the dash of f"a {size}-token page"
 _IN_A_PAIR: Final = re.compile(r"\(\s{0,8}[bBuU]?\\{0,16}['\"]\Z")
 # The rest of a quoted value. Inside stand \' and, from a shell or YAML, '"'"' and '\'' and ''.
 _REST_BY_QUOTE: Final = {
@@ -52,7 +53,7 @@ _OPENING: Final = "([{"
 _CLOSING: Final = ")]}"
 _REFERENCE: Final = re.compile(r"(?:[A-Za-z_]+\.)+(?:[a-z]+_)*(?:api|access|secret|private)_(?:key|token)")
 
-_LITERAL: Final = re.compile(r"(?:|none|null|nil|true|false|undefined|%[sdr]|\*+)", re.IGNORECASE)
+_LITERAL: Final = re.compile(r"(?:|none|null|nil|true|false|undefined|%[sdr]|\.{3}|\*+)", re.IGNORECASE)
 _NUMBER_OR_MARK: Final = re.compile(r"[-+]?[0-9][0-9_.,]*|<.*>|\[[A-Z]+\]")
 _MACHINE_MADE: Final = re.compile(r"(?!/)(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[\w.~+/=-]{12,}")
 _WORD: Final = re.compile(r"[A-Za-z]{0,15}|[A-Za-z]*(?:[_.][A-Za-z]*)+")
@@ -72,7 +73,7 @@ _PROSE: Final = re.compile(
     re.IGNORECASE,
 )
 # What is read of a value whose name leaves it in doubt; a longer one is no ordinary value.
-_DOUBT_CHARS: Final = 400
+_DOUBT_CHARS: Final = 200
 
 
 class _Tie(NamedTuple):
@@ -132,8 +133,7 @@ def _tie(found: re.Match[str]) -> _Tie:
     # The n of a written-out \\n is no part of the name.
     if before == "\\" and name[0] in "nrt" and len(name) > 1:
         name = name[1:]
-    # The dash of f"a {size}-token page" makes no flag.
-    if before in tuple("})]`/.>*"):
+    if before in _NO_START_OF_A_FLAG:
         name = name.lstrip("-")
     secrecy = secrecy_of(name, in_query=before in ("?", "&")) if name else Secrecy.NONE
     # "the password is required" is said more often than "the password is x7".
@@ -155,7 +155,9 @@ def _is_tied(tie: _Tie) -> bool:
 def _is_told_about(tie: _Tie) -> bool:
     """Return whether prose or a type follows the name: what is said of the value, not the value."""
     text, start = tie.found.string, tie.found.end()
-    return _PROSE.match(text, start) is not None or _TYPE.match(text, start) is not None
+    # password=required may well be a password; "password: required" is a complaint.
+    can_be_prose = not (tie.found["assign"] or "").endswith("=")
+    return (can_be_prose and _PROSE.match(text, start) is not None) or _TYPE.match(text, start) is not None
 
 
 def _value_at(tie: _Tie, stop: int) -> _Value:
@@ -242,10 +244,10 @@ def _tells_nothing(tie: _Tie, value: _Value) -> bool:
     words = tie.found.string[value.start : value.end]
     if _LITERAL.fullmatch(words.strip()) is not None:
         return True
+    if tie.found["assign"] is None and value.form != "bracketed":
+        return _FLAG.fullmatch(words) is not None
     if value.form != "bare":
         return False
-    if tie.found["assign"] is None:
-        return _FLAG.fullmatch(words) is not None
     # Source code that hands a value on, as in api_key=server_args.api_key, tells nothing.
     return "_" in tie.name and (words == tie.name or _REFERENCE.fullmatch(words) is not None)
 
