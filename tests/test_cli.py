@@ -299,7 +299,7 @@ def test_control_c_ends_quietly():
         [sys.executable, "-m", "sgl_explain", "scan", "--json", "-"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         # a shell starts what it runs in the background with SIGINT ignored, and children inherit that
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
     )  # fmt: skip
     # what it says of the first failure shows that it is past its imports
     scanning.stdin.write(f"[2026-11-29 17:25:30] ValueError: {DSPARK}\n".encode() * 2)
