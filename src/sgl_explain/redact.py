@@ -14,7 +14,7 @@ _USER: Final = r"[^\\/\s'\":,;()\[\]{}<>|&`]+(?: [A-Z][\w.-]{0,30}(?=[\\/]))?"
 _DRIVE_OR_SHARE: Final = rf"(?:[a-z]:|\\{{2,4}}[\w.$-]{{1,60}}(?:\\{{1,4}}{_PART}){{0,3}})"
 # A path is read from its start, so that what stands before the home folder goes with it; addresses are no
 # paths, and a compiler's -I/home/… is one.
-_PATH_START: Final = r"(?:(?<![\w.~])|(?<=-[ILB])|(?<=-isystem))(?<!http:/)(?<!https:/)"
+_PATH_START: Final = r"(?:(?<![\w.~])|(?<=-[ILB])|(?<=-isystem))(?<!:/)"
 _HOMES: Final = tuple(
     re.compile(pattern)
     for pattern in (
