@@ -26,6 +26,8 @@ _HOMES: Final = tuple(
     )
 )
 _ASSIGNED: Final = re.compile(r"(-{0,2}[A-Za-z_][\w-]*)=(?=.)", re.DOTALL)
+# A mask may lay bare the start of what stood right behind it; ordinary text takes one pass.
+_PASSES: Final = 4
 _SECRET: Final = (Secrecy.CERTAIN, Secrecy.HEADER)
 
 
@@ -35,6 +37,15 @@ def redacted(text: str) -> str:
     Credentials are tokens known by their shape (``hf_…``, ``sk-…``), passwords in URLs, private keys, and the values
     of names such as ``--api-key``, ``HF_TOKEN``, ``Authorization`` or ``ssl_keyfile_password``.
     """
+    for _ in range(_PASSES):
+        masked = _masked_once(text)
+        if masked == text:
+            break
+        text = masked
+    return text
+
+
+def _masked_once(text: str) -> str:
     text = without_shaped_secrets(text)
     for home in _HOMES:
         text = home.sub("~", text)

@@ -54,9 +54,9 @@ _CLOSING: Final = ")]}"
 _REFERENCE: Final = re.compile(r"(?:[A-Za-z_]+\.)+(?:[a-z]+_)*(?:api|access|secret|private)_(?:key|token)")
 
 _LITERAL: Final = re.compile(r"(?:|none|null|nil|true|false|undefined|%[sdr]|\.{3}|\*+)", re.IGNORECASE)
-_NUMBER_OR_MARK: Final = re.compile(r"[-+]?[0-9][0-9_.,]*|<.*>|\[[A-Z]+\]")
+_NUMBER_OR_MARK: Final = re.compile(r"[-+]?[0-9][0-9_.,]*|<.*>|\[[A-Z]+\]|(?:self|cls)\.[\w.]+")
 _MACHINE_MADE: Final = re.compile(r"(?!/)(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[\w.~+/=-]{12,}")
-_WORD: Final = re.compile(r"[A-Za-z]{0,15}|[A-Za-z]*(?:[_.][A-Za-z]*)+")
+_WORD: Final = re.compile(r"[A-Za-z]{0,15}|[A-Za-z]*(?:[_.-][A-Za-z]*)+")
 _FLAG: Final = re.compile(r"--[a-z]+(?:[-_][a-z]+)*|-[a-z]")
 _TYPE: Final = re.compile(r"(?:Optional|Union|[Ll]ist|[Tt]uple|[Dd]ict|Sequence|Mapping|Literal)\[")
 # Words that follow a name in a sentence, as in "--api-key requires a value" or "api_key: str".
@@ -166,8 +166,7 @@ def _value_at(tie: _Tie, stop: int) -> _Value:
     if opened is not None:
         return _quoted(opened, stop)
     if tie.secrecy is Secrecy.HEADER:
-        end = _end_of_enclosing(tie, stop)
-        return _header(text, start, _end(_HEADER_LINE, text, start, stop) if end is None else end)
+        return _header(tie, stop)
     if tie.is_flag and tie.found["assign"] is not None:
         end = _end_of_enclosing(tie, stop)
         if end is not None:
@@ -191,12 +190,14 @@ def _end_of_enclosing(tie: _Tie, stop: int) -> int | None:
     return _end_of_quoted(tie.found.string, tie.found.end(), stop, opening[0])
 
 
-def _header(text: str, start: int, end: int) -> _Value:
+def _header(tie: _Tie, stop: int) -> _Value:
     """Return a header's value: one word behind a scheme that takes one, else the line; the scheme stays."""
-    scheme = _SCHEME.match(text, start, end)
-    if scheme is None:
-        return _Value(start, end, "bare")
-    return _Value(scheme.end(), _end(_BARE, text, scheme.end(), end), "bare")
+    text, start = tie.found.string, tie.found.end()
+    scheme = _SCHEME.match(text, start, stop)
+    if scheme is not None:
+        return _Value(scheme.end(), _end(_BARE, text, scheme.end(), stop), "bare")
+    end = _end_of_enclosing(tie, stop)
+    return _Value(start, _end(_HEADER_LINE, text, start, stop) if end is None else end, "bare")
 
 
 def _quoted(opened: re.Match[str], stop: int) -> _Value:
@@ -235,7 +236,9 @@ def _end_of_brackets(text: str, start: int, stop: int) -> int:
             depth += 1
         else:
             end = _end_of_quoted(text, at, stop, found[0])
-            at = at if end is None else end + len(found[0])
+            if end is None:  # cut off, or an apostrophe
+                return _end(_LINE, text, at, stop)
+            at = end + len(found[0])
     return stop
 
 
@@ -254,9 +257,11 @@ def _tells_nothing(tie: _Tie, value: _Value) -> bool:
 
 def _is_ordinary(tie: _Tie, value: _Value) -> bool:
     """Return whether a value reads like one that is no secret, where the name leaves it in doubt."""
-    words = tie.found.string[value.start : value.end]
+    words = tie.found.string[value.start : value.end].rstrip(":.!")
+    if value.form != "bracketed" and _NUMBER_OR_MARK.fullmatch(words) is not None:
+        return True
     if tie.secrecy is Secrecy.POSSIBLE:
         return value.form == "bracketed" or _MACHINE_MADE.fullmatch(words) is None
     if value.form == "bracketed":
         return "'" not in words and '"' not in words
-    return _NUMBER_OR_MARK.fullmatch(words) is not None or (value.form == "bare" and _WORD.fullmatch(words) is not None)
+    return value.form == "bare" and _WORD.fullmatch(words) is not None
