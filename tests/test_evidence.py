@@ -128,3 +128,13 @@ def test_a_reply_of_httpx_brings_the_servers_message():
     error = raised(response.raise_for_status)
 
     assert [link.message for link in evidence_from(error).raised][1:] == ["too long"]
+
+
+def test_a_refused_key_is_explained_at_the_openai_client():
+    httpx, openai = pytest.importorskip("httpx"), pytest.importorskip("openai")
+    body = {"error": "Unauthorized"}
+    response = httpx.Response(401, json=body, request=httpx.Request("POST", "http://127.0.0.1/v1"))
+    error = raised(lambda: fail(openai.AuthenticationError(f"Error code: 401 - {body}", response=response, body=body)))
+    import sgl_explain
+
+    assert sgl_explain.diagnose(error).id == "request-api-key-rejected"

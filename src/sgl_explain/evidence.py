@@ -138,7 +138,9 @@ def _raised_from(error: BaseException) -> Raised:
     mro = (cls for cls in type(error).__mro__ if cls not in (object, BaseException, Exception))
     own = type_name(type(error))
     types = dict.fromkeys((own, *map(type_name, mro)))
-    return Raised(tuple(types), _message_of(error), _frames_of(error.__traceback__))
+    # what an HTTP client raises was said by a server; the frames around it are the client's
+    frames = () if _is_of_http_client(error) else _frames_of(error.__traceback__)
+    return Raised(tuple(types), _message_of(error), frames)
 
 
 def _message_of(error: BaseException) -> str:
@@ -167,13 +169,17 @@ def _frame_of(traceback: TracebackType) -> Frame:
 
 def _replies(error: BaseException) -> tuple[Raised, ...]:
     """What a server answered, where an HTTP client's exception carries it (openai, requests, httpx)."""
-    if type(error).__module__.partition(".")[0] not in _HTTP_CLIENTS:
+    if not _is_of_http_client(error):
         return ()
     found = messages_in_body(getattr(error, "body", None))
     response = getattr(error, "response", None)
     if not found and response is not None:
         found = messages_in_text(_text_of(response))
     return tuple(Raised((), clipped(message)) for message in found)
+
+
+def _is_of_http_client(error: BaseException) -> bool:
+    return str(type(error).__module__).partition(".")[0] in _HTTP_CLIENTS
 
 
 def _text_of(response: object) -> str:
