@@ -69,7 +69,7 @@ def redacted_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 def _flag_behind(flag: str, word: str) -> str:
     """Return the secret flag to which the next word belongs, if it does."""
-    if word.startswith("-") and secrecy_of(word) in _SECRET:
+    if word.startswith("-") and "=" not in word and secrecy_of(word) in _SECRET:
         return word
     return flag if flag.endswith("s") and not word.startswith("-") else ""
 

@@ -216,11 +216,11 @@ def _end_of_quoted(text: str, start: int, stop: int, quote: str) -> int | None:
     if quote in _REST_BY_QUOTE:
         found = _REST_BY_QUOTE[quote].match(text, start, stop)
         return None if found is None else found.end() - 1
-    last = stop if quote in _TRIPLE else _end(_LINE, text, start, stop)
-    end = text.find(quote, start, last)
+    end = text.find(quote, start, stop)
     while end > start and text[end - 1] == "\\":
-        end = text.find(quote, end + len(quote), last)
-    return None if end < 0 else end
+        end = text.find(quote, end + len(quote), stop)
+    is_cut_off = end < 0 or (quote not in _TRIPLE and text.find("\n", start, end) >= 0)
+    return None if is_cut_off else end
 
 
 def _end_of_brackets(text: str, start: int, stop: int) -> int:
