@@ -25,6 +25,8 @@ _STRONG_WORDS: Final = 3
 _FOREIGN_TYPE_WEIGHT: Final = 40
 # A text raised in another place than its entry names may be another error, unless it is this long: code moves.
 _MOVED_WEIGHT: Final = 32
+# One that only the user's own code had a part in, this short, is the user's own: import vllm, a["lm_head.weight"].
+_STRANGER_WEIGHT: Final = 20
 # A server's reply outside any SGLang process is believed only if its text is unmistakable.
 _REPLY_WEIGHT: Final = 18
 
@@ -159,7 +161,7 @@ def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | N
     is_strong = template.weight >= _STRONG_WEIGHT and len(template.words) >= _STRONG_WORDS
     if fit is _Fit.NO and template.weight < _FOREIGN_TYPE_WEIGHT:
         return None
-    if _is_raised_by_others(item.entry, link) and template.weight < _MOVED_WEIGHT:
+    if _is_raised_by_others(item.entry, link) and template.weight < _STRANGER_WEIGHT:
         return None
     if not (is_strong or is_whole or at_home):
         return None
@@ -272,11 +274,10 @@ def _is_raised_by(entry: Entry, link: Raised) -> bool:
 
 
 def _is_raised_by_others(entry: Entry, link: Raised) -> bool:
-    """Whether frames show that neither SGLang nor a package the entry names had a part in it."""
+    """Whether frames and type show that neither SGLang nor a package the entry names had a part in it."""
     packages = {upstream.partition(":")[0].partition(".")[0] for upstream in entry.upstream}
-    return bool(link.frames) and not any(
-        frame.in_sglang or frame.module.partition(".")[0] in packages for frame in link.frames
-    )
+    involved = {name.partition(".")[0] for name in (*link.types, *(frame.module for frame in link.frames))}
+    return bool(link.frames) and not involved & packages and not any(frame.in_sglang for frame in link.frames)
 
 
 def _type_fit(entry: Entry, link: Raised) -> _Fit:

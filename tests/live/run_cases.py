@@ -52,6 +52,9 @@ def child(kind, payload, env, with_explainer):
         import sgl_explain
 
         sgl_explain.install()
+    else:
+        # sglang.Engine loads plugins, and the installed package is one
+        os.environ["SGLANG_EXPLAIN"] = "0"
     code, said = 0, None
     try:
         run_program(kind, payload)
