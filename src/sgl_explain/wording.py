@@ -9,7 +9,6 @@ from sgl_explain.command import has_flag, value_of
 from sgl_explain.entry import template_of
 from sgl_explain.evidence import Context
 from sgl_explain.release import in_range
-from sgl_explain.template import Template
 
 ABSENT: Final = "absent"
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(`{-])")
@@ -109,10 +108,6 @@ def _in_words(key: str, wanted: str) -> str:
 def _told_sentences(paragraph: str, values: Mapping[str, str]) -> str:
     whole = template_of(paragraph)
     if whole.names <= values.keys():
-        return _fill(whole, values)
+        return whole.fill(values)
     templates = (template_of(sentence) for sentence in _SENTENCE_END.split(paragraph))
-    return " ".join(_fill(template, values) for template in templates if template.names <= values.keys())
-
-
-def _fill(template: Template, values: Mapping[str, str]) -> str:
-    return template.fill(values)
+    return " ".join(template.fill(values) for template in templates if template.names <= values.keys())

@@ -99,11 +99,6 @@ def explain_error(error: BaseException) -> "Explanation | None":
     return found
 
 
-def explain_evidence(evidence: "Evidence") -> "Explanation | None":
-    """Explain within the budget; None if an entry does not account for it, or for anything that is no explanation."""
-    return within_budget(lambda: explained_safely(evidence))
-
-
 def explained_safely(evidence: "Evidence") -> "Explanation | None":
     """Explain in this very thread, which is a worker; None for anything that is no explanation of an entry."""
     from sgl_explain import explanation, knowledge_base
