@@ -16,10 +16,12 @@ MESSAGE = (
     "DSpark speculative_num_draft_tokens must equal gamma + 1 (= 5 for gamma=4), "
     "but got speculative_num_draft_tokens=8."
 )
+# one statement a line: of two, stack_data takes the scope of either, by the order of a set of addresses
 SGLANG = f"""
 import sys, types
 module = types.ModuleType("sglang"); module.__version__ = "0.5.19"; sys.modules["sglang"] = module
-def fail(): raise ValueError({MESSAGE!r})
+def fail():
+    raise ValueError({MESSAGE!r})
 """
 
 # Jupyter's own packages warn of their deprecations
