@@ -27,7 +27,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
     extra = []
     if arguments.sglang:
-        from sgl_explain.authoring.source import stands_in
+        from sgl_explain.authoring.proof import stands_in
 
         extra = [stands_in(arguments.sglang, cache=arguments.cache)]
     found = problems_in(arguments.entries, extra)
