@@ -116,7 +116,9 @@ def as_table(found: Iterable[Coverage]) -> Iterator[str]:
     yield f"{'module':{width}}  explained  reachable   all"
     for item in rows:
         yield f"{item.module:{width}}  {item.explained:9}  {item.reachable:9}  {item.all:4}"
-    explained, reachable, all_ = (sum(getattr(item, name) for item in rows) for name in ("explained", "reachable", "all"))
+    explained, reachable, all_ = (
+        sum(getattr(item, name) for item in rows) for name in ("explained", "reachable", "all")
+    )
     share = f"{explained / reachable:.0%}" if reachable else "none"
     yield f"{'together':{width}}  {explained:9}  {reachable:9}  {all_:4}   ({share} of the reachable explained)"
 
@@ -126,4 +128,3 @@ def as_lines(found: Iterable[Coverage]) -> Iterator[str]:
     for item in found:
         for said in item.unexplained:
             yield f"{said.module}:{said.function}:{said.lineno}  {said.kind}  {said.template or said.source_line}"
-

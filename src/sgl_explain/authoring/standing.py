@@ -1,52 +1,48 @@
 """How the entries stand in a release: which of their texts and sites it still has, and where."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
-from sgl_explain.authoring.inventory import Saying
-from sgl_explain.authoring.proof import has_site, says
+from sgl_explain.authoring.raw_source import RawRelease
 from sgl_explain.authoring.source import Release, sample_of
 from sgl_explain.entry import Entry, Site
 from sgl_explain.knowledge_base import Knowledge
 from sgl_explain.release import parse_release
 
 State = Literal["unchanged", "moved", "reworded", "gone"]
-# A text this specific (letters and digits of its literals) is the same error wherever it stands.
-_MOVED_WEIGHT: Final = 24
 _REWORDED_RATIO: Final = 68.0
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An entry in a release: ``unchanged``, or ``moved`` to other modules, ``reworded`` (what it says now), ``gone``."""
+    """An entry in a release: ``unchanged``, ``moved`` to other modules, ``reworded``, or ``gone``."""
 
     entry: Entry
     state: State
     now: tuple[str, ...] = ()
     """The modules it moved to, or the new wording and its place."""
 
-    @property
-    def is_there(self) -> bool:
-        """Whether the release has the error in the entry's words."""
-        return self.state in ("unchanged", "moved")
+
+def is_there(entry: Entry, release: RawRelease) -> bool:
+    """Tell whether a release has one of an entry's templates or sites, wherever the code stands by now."""
+    return any(release.has_site(site) for site in entry.sites) or bool(_modules(entry, release))
 
 
-def standings(knowledge: Knowledge, release: Release) -> tuple[Standing, ...]:
+def standings(knowledge: Knowledge, release: Release, raw: RawRelease) -> tuple[Standing, ...]:
     """Return how each entry about SGLang's own errors stands in a release; third parties' are left out."""
-    modules_by_template = _modules_by_template(knowledge, release)
-    own = (entry for entry in knowledge if entry.upstream[0].startswith("sglang."))
-    return tuple(_standing(entry, release, modules_by_template, knowledge) for entry in own)
+    return tuple(_standing(entry, release, raw, knowledge) for entry in knowledge if is_own(entry))
 
 
-def _standing(
-    entry: Entry, release: Release, modules_by_template: Mapping[str, set[str]], knowledge: Knowledge
-) -> Standing:
-    modules = {module for text in entry.templates for module in modules_by_template[text]}
-    at_home = any(_is_home(entry, module) for module in modules) or any(has_site(site, release) for site in entry.sites)
-    if at_home or any(says(text, entry, release) for text in entry.templates):
+def is_own(entry: Entry) -> bool:
+    """Tell whether an entry is about an error that SGLang itself raises."""
+    return entry.upstream[0].startswith("sglang.")
+
+
+def _standing(entry: Entry, release: Release, raw: RawRelease, knowledge: Knowledge) -> Standing:
+    modules = _modules(entry, raw)
+    if any(_is_home(entry, module) for module in modules) or any(raw.has_site(site) for site in entry.sites):
         return Standing(entry, "unchanged")
     if modules:
         return Standing(entry, "moved", tuple(sorted(modules)))
@@ -54,16 +50,8 @@ def _standing(
     return Standing(entry, "reworded", reworded) if reworded else Standing(entry, "gone")
 
 
-def _modules_by_template(knowledge: Knowledge, release: Release) -> Mapping[str, set[str]]:
-    """Which modules say what each template says: at home whatever its weight, elsewhere only what is unmistakable."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for module, sayings in release.sayings_by_module.items():
-        for sample in dict.fromkeys(map(sample_of, sayings)):
-            for item in knowledge.templates_for(sample) if sample else ():
-                tells = item.template.weight >= _MOVED_WEIGHT or _is_home(item.entry, module)
-                if tells and item.template.match(sample or ""):
-                    found[item.template.text].add(module)
-    return found
+def _modules(entry: Entry, release: RawRelease) -> frozenset[str]:
+    return frozenset(module for text in entry.templates for module in release.modules_saying(entry, text))
 
 
 def _is_home(entry: Entry, module: str) -> bool:
@@ -110,13 +98,3 @@ def range_over(is_there_by_release: Mapping[str, bool]) -> str | None:
         return None
     after = ordered[ordered.index(having[-1]) + 1 :]
     return f">={having[0]}" + (f",<{after[0]}" if after else "")
-
-
-def unexplained_in_covered(
-    knowledge: Knowledge, found: Iterable[tuple[str, tuple[Saying, ...]]]
-) -> Iterator[Saying]:
-    """Yield the sayings of modules that some entry names, of those that have no entry."""
-    named = {Site(name).module for entry in knowledge for name in entry.upstream}
-    for module, sayings in found:
-        if any(fnmatchcase(module, name) for name in named):
-            yield from sayings

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from sgl_explain.authoring.coverage import Coverage, Unreachable, coverage
+from sgl_explain.authoring.coverage import Unreachable, coverage
 from sgl_explain.authoring.flags import DeclaredFlag, flags_at
 from sgl_explain.authoring.inventory import Kind, Saying
+from sgl_explain.authoring.raw_source import RawRelease
 from sgl_explain.authoring.source import Release
 from sgl_explain.authoring.standing import Standing, standings
 from sgl_explain.entry import Site
@@ -21,13 +22,14 @@ _FACING: Final = ("sglang.srt.server_args", "sglang.srt.arg_groups", "sglang.srt
 
 def report(
     release: Release,
+    raw: RawRelease,
     before: Release | None,
     knowledge: Knowledge,
     flags: Iterable[Flag],
     unreachable: Sequence[Unreachable] = (),
 ) -> Iterator[str]:
     """Yield the lines of the report on a release; ``before`` is the release that new sites are told from, if any."""
-    found = [item for item in standings(knowledge, release) if _is_expected(item, release)]
+    found = [item for item in standings(knowledge, release, raw) if _is_expected(item, release)]
     yield from _entries(found, release)
     yield from _new_sites(release, before, knowledge, unreachable)
     yield from _flags(release.path, {flag.name: flag for flag in flags}, before)
@@ -93,8 +95,3 @@ def _changes(name: str, known: Flag, declared: DeclaredFlag) -> Iterator[str]:
         yield f"flag choices  {name}: {', '.join(sorted(choices))}"
     if known.takes != declared.takes:
         yield f"flag takes    {name}: {declared.takes}, in flags.jsonl {known.takes}"
-
-
-def lacking(found: Iterable[Coverage]) -> tuple[Saying, ...]:
-    """Return the sites without an entry of some modules, most user-facing first."""
-    return tuple(sorted((said for item in found for said in item.unexplained), key=_rank))
