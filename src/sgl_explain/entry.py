@@ -15,6 +15,7 @@ from sgl_explain.template import Template
 PHASES: Final = ("arguments", "load", "kv_pool", "graph_capture", "prefill", "decode", "request", "client")
 APPLICABILITIES: Final = ("safe", "unsafe", "display")
 LANGUAGES: Final = ("shell", "python", "json", "yaml", "text")
+NEEDS: Final = ("server", "model", "gpu", "network", "files", "package")
 
 _T = TypeVar("_T")
 
@@ -51,6 +52,7 @@ class EntryFix:
     when: dict[str, str] = field(default_factory=dict)
     choose: dict[str, str] = field(default_factory=dict)
     remedy: str = ""
+    needs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Example:
     before: str
     after: str
     language: str = "shell"
+    needs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Prevention:
     validate: str = ""
     guard: str = ""
     catch: str = ""
+    needs: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,15 +100,12 @@ def attempt(kind, payload, env, with_explainer=False):
 
 
 def outcome(case):
-    kind = "argv" if case.get("argv") else "code"
-    bad, good = (case["argv"], case["fixed"]) if kind == "argv" else (case["code"], case["fixed_code"])
+    """What came of a case; one without bad input (an example) has only its corrected run."""
+    kind = "argv" if "fixed" in case else "code"
+    bad, good = case.get(kind), case["fixed" if kind == "argv" else "fixed_code"]
     env, fixed_env = case.get("env", {}), case.get("fixed_env", {})
-    return {
-        "name": case["name"],
-        "plain": attempt(kind, bad, env),
-        "explained": attempt(kind, bad, env, with_explainer=True),
-        "fixed": attempt(kind, good, fixed_env),
-    }
+    fired = {"plain": attempt(kind, bad, env), "explained": attempt(kind, bad, env, with_explainer=True)} if bad else {}
+    return {"name": case["name"], **fired, "fixed": attempt(kind, good, fixed_env)}
 
 
 os.dup2(os.dup(1), 9)

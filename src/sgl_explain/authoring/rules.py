@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from sgl_explain.choosing import RULE_WORDS, choice_rule
-from sgl_explain.entry import APPLICABILITIES, LANGUAGES, PHASES, Entry, EntryFix, template_of
+from sgl_explain.entry import APPLICABILITIES, LANGUAGES, NEEDS, PHASES, Entry, EntryFix, template_of
 from sgl_explain.flags import known_flags
 from sgl_explain.release import is_range
 from sgl_explain.template import Template
@@ -50,6 +50,9 @@ def closed_sets(entry: Entry) -> Iterator[str]:
     for number, fix in enumerate(entry.fixes, start=1):
         if fix.applicability not in APPLICABILITIES:
             yield f"fix {number}: applicability {fix.applicability!r} is none of {', '.join(APPLICABILITIES)}"
+    for place, needs in _needs(entry):
+        if needs and needs not in NEEDS:
+            yield f"{place}.needs: {needs!r} is none of {', '.join(NEEDS)}"
 
 
 def completeness(entry: Entry) -> Iterator[str]:
@@ -160,6 +163,11 @@ def texts(entry: Entry, *, with_code: bool) -> Iterator[tuple[str, str]]:
 
 def _pasted(fix: EntryFix) -> Iterator[str]:
     yield from (text for text in (fix.run, fix.code, *fix.set.values(), *fix.env.values()) if text)
+
+
+def _needs(entry: Entry) -> Iterator[tuple[str, str]]:
+    yield from (("example", entry.example.needs), ("prevention", entry.prevention.needs))
+    yield from ((f"fix {number}", fix.needs) for number, fix in enumerate(entry.fixes, start=1))
 
 
 def _conditions(entry: Entry) -> Iterator[tuple[str, dict[str, str]]]:

@@ -1,15 +1,17 @@
 """How the entries stand in a release: which of their texts and sites it still has, and where."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
+from sgl_explain.authoring.inventory import Saying
 from sgl_explain.authoring.raw_source import RawRelease
-from sgl_explain.authoring.source import Release, sample_of
+from sgl_explain.authoring.source import Release, as_template, sample_of
 from sgl_explain.entry import Entry, Site
 from sgl_explain.knowledge_base import Knowledge
 from sgl_explain.release import parse_release
+from sgl_explain.template import Template
 
 State = Literal["unchanged", "moved", "reworded", "gone"]
 _REWORDED_RATIO: Final = 68.0
@@ -62,29 +64,24 @@ def _nearest_wording(entry: Entry, release: Release, knowledge: Knowledge) -> tu
     """What a module of the entry says instead, most alike, where no entry accounts for that yet."""
     from rapidfuzz import fuzz, process  # waits: only texts that are gone are searched for
 
-    from sgl_explain.template import Template
-
-    candidates = {
-        saying.template: saying
-        for name in release.sayings_by_module
-        if _is_home(entry, name)
-        for saying in release.sayings_by_module[name]
-        if saying.template and not knowledge.templates_for(sample_of(saying) or "")
-    }
-    literals = {text: " ".join(text.split()) for text in candidates}
-    best = max(
-        (
-            found
-            for text in entry.templates
-            if (found := process.extractOne(Template.parse(text).literals, literals, scorer=fuzz.ratio)) is not None
-        ),
-        key=lambda found: found[1],
-        default=None,
+    sayings = {said.template: said for said in _unclaimed(entry, release, knowledge) if said.template}
+    literals = {text: template.literals for text in sayings if (template := as_template(text))}
+    wordings = (
+        process.extractOne(Template.parse(text).literals, literals, scorer=fuzz.ratio) for text in entry.templates
     )
+    best = max((found for found in wordings if found), key=lambda found: found[1], default=None)
     if best is None or best[1] < _REWORDED_RATIO:
         return ()
-    saying = candidates[best[2]]
+    saying = sayings[best[2]]
     return (best[2], f"{saying.module}:{saying.function}")
+
+
+def _unclaimed(entry: Entry, release: Release, knowledge: Knowledge) -> Iterator[Saying]:
+    for module in (name for name in release.sayings_by_module if _is_home(entry, name)):
+        for saying in release.sayings_by_module[module]:
+            sample = sample_of(saying) or ""
+            if not any(item.template.match(sample) for item in knowledge.templates_for(sample)):
+                yield saying
 
 
 def range_over(is_there_by_release: Mapping[str, bool]) -> str | None:
