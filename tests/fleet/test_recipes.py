@@ -1,6 +1,5 @@
 """The recipes for Ray Data and Spark, run on the real engines on one machine, find what one process finds."""
 
-import importlib.util
 import json
 import os
 import pickle
@@ -15,15 +14,6 @@ import sgl_explain
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 EXAMPLE = ROOT / "examples" / "missing-module.log"
-
-spec = importlib.util.spec_from_file_location("fleet_env", HERE / "build_env.py")
-fleet_env = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(fleet_env)
-
-
-@pytest.fixture(scope="session")
-def engines():
-    return fleet_env.environment()
 
 
 @pytest.fixture
@@ -57,14 +47,15 @@ def run(engines, recipe, logs, output):
         **{name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))},
         "PYTHONPATH": str(ROOT / "src"),
         "JAVA_HOME": str(java),
+        "PYSPARK_PYTHON": str(engines / "bin" / "python"),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "RAY_USAGE_STATS_ENABLED": "0",
     }
     command = [engines / "bin" / "python", ROOT / "examples" / "fleet" / recipe, logs, output]
     done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=600, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    lines = (line for file in sorted(output.iterdir()) for line in file.read_text().splitlines() if line)
-    return [json.loads(line) for line in lines if line.startswith("{")]
+    files = sorted(file for file in output.iterdir() if file.name[0] not in "._")  # Spark's checksums and its mark
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
 def test_ray_data_finds_what_one_process_finds(engines, logs, tmp_path):
