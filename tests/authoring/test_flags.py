@@ -8,7 +8,13 @@ import pytest
 
 from sgl_explain.authoring.__main__ import main
 from sgl_explain.authoring.check import problems_in
-from sgl_explain.authoring.flags import DeclaredFlag, flag_lines, flags_at
+from sgl_explain.authoring.flags import (
+    DeclaredFlag,
+    ReleaseFlags,
+    flag_lines,
+    release_flags,
+    successors_by_hand,
+)
 from sgl_explain.authoring.flags.declared import NOT_KNOWN
 from sgl_explain.errors import KnowledgeError
 
@@ -98,7 +104,7 @@ def new(tmp_path: Path) -> Path:
 
 
 def by_name(source: Path) -> dict[str, DeclaredFlag]:
-    return {flag.names[0]: flag for flag in flags_at(source)}
+    return {flag.names[0]: flag for flag in release_flags(source).server}
 
 
 @pytest.mark.parametrize(
@@ -151,12 +157,12 @@ def test_a_wheel_says_the_same_as_its_folder(old: Path, tmp_path: Path):
         for file in old.rglob("*.py"):
             archive.write(file, file.relative_to(old))
 
-    assert flags_at(wheel) == flags_at(old)
+    assert release_flags(wheel) == release_flags(old)
 
 
 def test_what_is_no_release_is_refused(tmp_path: Path):
     with pytest.raises(KnowledgeError, match="neither a folder"):
-        flags_at(tmp_path)
+        release_flags(tmp_path)
 
 
 def test_a_flag_is_one_line_whatever_a_release_calls_it():
