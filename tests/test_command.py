@@ -1,6 +1,6 @@
 import pytest
 
-from sgl_explain.command import corrected, shell_text, value_of
+from sgl_explain.command import Change, corrected, shell_text, value_of
 
 LAUNCH = ("python", "-m", "sglang.launch_server")
 COMMAND = (*LAUNCH, "--tp-size", "4", "--gc-threshold", "1", "2", "--port=30000", "--enable-lora")
@@ -28,7 +28,7 @@ COMMAND = (*LAUNCH, "--tp-size", "4", "--gc-threshold", "1", "2", "--port=30000"
     ],
 )
 def test_flags_are_set_and_removed_where_they_stand(set_flags: dict[str, str], removed: tuple[str, ...], expected: str):
-    assert shell_text(corrected(COMMAND, set_flags, removed)) == f"python -m sglang.launch_server {expected}"
+    assert shell_text(corrected(COMMAND, Change(set_flags, removed))) == f"python -m sglang.launch_server {expected}"
 
 
 def test_words_are_quoted_for_the_shell_but_home_stays_a_home():
@@ -63,7 +63,7 @@ def test_a_flags_value_is_read_in_both_spellings(flag: str, value: str | None):
 def test_spellings_of_a_flag_are_one_flag_that_takes_its_own_words(
     typed: str, set_flags: dict[str, str], removed: tuple[str, ...], expected: str
 ):
-    assert shell_text(corrected(typed.split(), set_flags, removed)) == expected
+    assert shell_text(corrected(typed.split(), Change(set_flags, removed))) == expected
 
 
 @pytest.mark.parametrize(

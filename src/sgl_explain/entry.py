@@ -45,11 +45,13 @@ class EntryFix:
     applicability: str = "display"
     set: dict[str, str] = field(default_factory=dict)
     remove: tuple[str, ...] = ()
+    rename: dict[str, str] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     run: str = ""
     code: str = ""
     when: dict[str, str] = field(default_factory=dict)
     choose: dict[str, str] = field(default_factory=dict)
+    otherwise: bool = False
     remedy: str = ""
 
 
@@ -130,6 +132,7 @@ class Entry:
     seen: tuple[str, ...] = ()
     live: tuple[LiveCase, ...] = ()
     phase: str = ""
+    facts: str = ""
     wrapper: bool = False
     harmless: bool = False
 

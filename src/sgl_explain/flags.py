@@ -17,7 +17,7 @@ SERVER: Final = "server"
 Takes = Literal["value", "nothing", "values"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Flag:
     """A flag over the releases looked at, ``first`` to ``last`` being the ones that have it.
 
@@ -36,9 +36,9 @@ class Flag:
     default: object = None
     replacement: tuple[str, ...] = ()
     program: str = SERVER
-    since: Mapping[str, str] = field(default_factory=dict, hash=False)
-    until: Mapping[str, str] = field(default_factory=dict, hash=False)
-    took: Mapping[str, Takes] = field(default_factory=dict, hash=False)
+    since: Mapping[str, str] = field(default_factory=dict)
+    until: Mapping[str, str] = field(default_factory=dict)
+    took: Mapping[str, Takes] = field(default_factory=dict)
 
     @property
     def spellings(self) -> tuple[str, ...]:

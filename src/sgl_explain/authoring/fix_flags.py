@@ -36,10 +36,10 @@ def flags_of_fixes(shelf: "Shelf") -> Iterator[tuple[str, str]]:
 
 
 def flags_in(fix: EntryFix) -> tuple[str, ...]:
-    """Return the flags that a fix sets, removes, chooses or names in its text."""
+    """Return the flags that a fix sets, removes, writes instead, chooses or names in its text; facts are none."""
     rules = [rule.flag for text in fix.choose.values() if (rule := choice_rule(text))]
-    named = (*fix.set, *fix.remove, *fix.choose, *rules, *_FLAG.findall(fix.do))
-    return tuple(name for name in dict.fromkeys(named) if name not in _OF_EVERY_PARSER)
+    named = (*fix.set, *fix.remove, *fix.rename.values(), *fix.choose, *rules, *_FLAG.findall(fix.do))
+    return tuple(name for name in dict.fromkeys(named) if name not in _OF_EVERY_PARSER and "{" not in name)
 
 
 def _speaks_of_others(entry: Entry) -> bool:

@@ -89,7 +89,7 @@ def _sorted(records: Iterable[dict[str, object]]) -> list[dict[str, object]]:
 
 def _named(ordered: Mapping[str, ReleaseFlags]) -> dict[str, tuple[str, ...]]:
     """What SGLang calls the successor; of several releases the newest one's word."""
-    return {name: words for flags in reversed(ordered.values()) for name, words in flags.successors.items()}
+    return {name: words for flags in reversed(list(ordered.values())) for name, words in flags.successors.items()}
 
 
 def _renamed(ordered: Mapping[str, ReleaseFlags]) -> dict[str, tuple[str, ...]]:

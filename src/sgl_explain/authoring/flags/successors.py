@@ -50,16 +50,17 @@ def successors_by_hand(file: Path) -> dict[str, tuple[str, ...]]:
 
     Raises KnowledgeError with every record that is not of this form.
     """
-    records = read_toml(file)
-    wrong = [name for name, record in records.items() if not _is_by_hand(record)]
+    found: dict[str, tuple[str, ...]] = {}
+    wrong: list[str] = []
+    for name, record in read_toml(file).items():
+        match record:
+            case {"successor": str() as successor, "source": str() as source, **rest} if source.strip() and not rest:
+                found[name] = (successor,)
+            case _:
+                wrong.append(f'{file.name}: {name}: write successor = "--x" and source = "…"')
     if wrong:
-        raise KnowledgeError([f'{file.name}: {name}: write successor = "--x" and source = "…"' for name in wrong])
-    return {name: (record["successor"],) for name, record in records.items()}
-
-
-def _is_by_hand(record: Mapping[str, object]) -> bool:
-    is_text = all(isinstance(value, str) and value.strip() for value in record.values())
-    return is_text and record.keys() == {"successor", "source"}
+        raise KnowledgeError(wrong)
+    return found
 
 
 def successors_in(text: str) -> tuple[str, ...]:

@@ -1,0 +1,281 @@
+"""What the facts about flags say of an argument that argparse rejected, for the release at hand.
+
+Each fact has a name that an entry's texts, conditions and fixes can use like a captured value (`FACTS` lists them);
+it is there only when it is so. An error about several words gives one set of facts for each, told apart by ``word``.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sgl_explain.command_words import Part, bare_words, parts_in
+from sgl_explain.evidence import Context
+from sgl_explain.flags import SERVER, Flag, is_before, known_flags, known_release, known_releases, release_after
+from sgl_explain.mending import as_number, as_one_word
+from sgl_explain.spelling import nearest, same_but_for_form
+
+Facts = Mapping[str, str]
+
+_PROGRAM: Final = re.compile(r"(\S+)(?: serve)?: error: ")
+_PROGRAMS: Final = {"bench_serving": "bench_serving", "benchmark.serving": "bench_serving", "router": "router"}
+_CALLED: Final = {SERVER: "sglang.launch_server", "bench_serving": "sglang.bench_serving"}
+_MAX_CANDIDATES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """An argument error: the values its template captured, the message, and what surrounds it."""
+
+    captures: Mapping[str, str]
+    message: str
+    context: Context
+
+    @property
+    def release(self) -> str | None:
+        """The release at hand, if it is one of which something is known."""
+        return known_release(self.context.release)
+
+    @property
+    def program(self) -> str:
+        """The program whose parser rejected it: the server, unless the message or the command says otherwise."""
+        found = _PROGRAM.search(self.message)
+        said = " ".join((found[1] if found else "", *self.context.command[:3]))
+        return next((program for sign, program in _PROGRAMS.items() if sign in said), SERVER)
+
+    @property
+    def releases(self) -> Facts:
+        """The release at hand and the newest one of which something is known, as facts."""
+        return {"installed": self.context.release or "", "newest": known_releases()[-1]}
+
+
+def facts_about(kind: str, rejection: Rejection) -> tuple[Facts, ...]:
+    """Return the facts of a kind (a key of `FACTS`), one set for each word in question; () if there are none."""
+    found = ({**rejection.releases, **facts} for facts in _FINDERS[kind](rejection))
+    return tuple({name: fact for name, fact in facts.items() if fact} for facts in found)
+
+
+# --- flags that the parser does not know ------------------------------------------------------------------------
+
+
+def _unknown(rejection: Rejection) -> Iterator[Facts]:
+    """Facts about each word that was left over: ``unrecognized arguments: …``."""
+    for part in parts_in(rejection.captures.get("flags", ""), rejection.context.command):
+        if part.is_flag:
+            yield from _facts_of_flag(part, rejection)
+        elif part.after:
+            yield {"word": part.word, **_facts_of_stray(part, rejection)}
+        else:
+            yield {"word": part.word}
+
+
+def _facts_of_flag(part: Part, rejection: Rejection) -> Iterator[Facts]:
+    names = _names(rejection.program, rejection.release)
+    spelled = same_but_for_form(part.word, names)
+    if spelled and spelled != part.word:
+        yield {"word": part.word, "spelled": spelled, **_span_of(spelled, rejection)}
+        return
+    known = known_flags(rejection.program)
+    meant = same_but_for_form(part.word, known) or _nearest_elsewhere(part.word, names, tuple(known))
+    if meant:
+        yield {"word": part.word, "meant": meant, **_history_of(meant, part, rejection)}
+        return
+    stranger = _program_with(part.word, rejection.program)
+    near = nearest(part.word, names) if not stranger else ()
+    for name in near or ("",):
+        yield {"word": part.word, "nearest": name, "program": stranger, **_span_of(name, rejection)}
+
+
+def _names(program: str, release: str | None) -> tuple[str, ...]:
+    flags = dict.fromkeys(known_flags(program).values())
+    return tuple(name for flag in flags for name in flag.spellings_in(release))
+
+
+def _nearest_elsewhere(word: str, names: Sequence[str], all_names: Sequence[str]) -> str:
+    """A flag of another release, where it is alone the nearest of all flags."""
+    found = nearest(word, all_names)
+    return found[0] if len(found) == 1 and found[0] not in names else ""
+
+
+def _program_with(word: str, program: str) -> str:
+    others = (other for other in _CALLED if other != program)
+    return next((_CALLED[other] for other in others if same_but_for_form(word, known_flags(other))), "")
+
+
+def _span_of(name: str, rejection: Rejection) -> Facts:
+    """The releases that have a spelling, where the one at hand is not known and not all have it."""
+    flag = known_flags(rejection.program).get(name)
+    if flag is None or rejection.release:
+        return {}
+    first, last = flag.first_with(name), flag.last_with(name)
+    return {} if (first, last) == (known_releases()[0], known_releases()[-1]) else {"first": first, "last": last}
+
+
+def _history_of(name: str, part: Part, rejection: Rejection) -> Facts:
+    """When a flag of other releases came or went, and what it is in this one."""
+    flag, release = known_flags(rejection.program)[name], rejection.release
+    first, last = flag.first_with(name), flag.last_with(name)
+    if release is None:
+        return {**_span_of(name, rejection), "gone_in": release_after(last) or "", **_instead(flag, name, part, None)}
+    if is_before(last, release):
+        return {"removed_in": release_after(last) or "", "last": last, **_instead(flag, name, part, release)}
+    if is_before(release, first):
+        return {"new_in": first, "renamed": _older_name(flag, name, release)}
+    return {"renamed": next((other for other in flag.spellings_in(release) if other != name), "")}
+
+
+def _instead(flag: Flag, name: str, part: Part, release: str | None) -> Facts:
+    """What to write in place of a flag that went: ``renamed`` if the words can be exchanged, else ``replacement``."""
+    at = release or known_releases()[-1]
+    words = _successors(flag, name, at)
+    can_exchange = words and all(_fits(word, flag, part, at) for word in words)
+    return {"renamed" if can_exchange else "replacement": " ".join(words)}
+
+
+def _successors(flag: Flag, name: str, release: str) -> tuple[str, ...]:
+    """The words that replace a flag in a release, followed through flags that were replaced in their turn."""
+    if flag.name != name and flag.has(flag.name, release):
+        return (flag.name,)
+    found: list[str] = []
+    for word in flag.replacement:
+        spelling, _, value = word.partition("=")
+        successor = known_flags()[spelling]
+        later = (word,) if successor.has(spelling, release) else _successors(successor, spelling, release)
+        if not later or (value and later != (word,)):
+            return ()
+        found.extend(later)
+    return tuple(found)
+
+
+def _fits(word: str, old: Flag, part: Part, release: str) -> bool:
+    """Whether a flag and what followed it can be exchanged for a word."""
+    spelling, _, value = word.partition("=")
+    new = known_flags()[spelling]
+    given = [value] if value else list(part.values)
+    accepted = new.choices_in(release)
+    takes_the_same = bool(value) or new.takes_in(release) == old.takes_in(old.last)
+    return takes_the_same and (not accepted or all(value in accepted for value in given))
+
+
+def _older_name(flag: Flag, name: str, release: str) -> str:
+    """What a release calls a flag that got its name later."""
+    same = flag.spellings_in(release)
+    predecessors = (old.name for old in known_flags().values() if old.replacement == (name,))
+    return next((old for old in (*same, *predecessors) if old in _names(flag.program, release)), "")
+
+
+# --- words that belong to the flag before them ------------------------------------------------------------------
+
+
+def _facts_of_stray(part: Part, rejection: Rejection) -> Facts:
+    flag = known_flags(rejection.program).get(part.after)
+    if flag is None or flag.takes_in(rejection.release) == "nothing":
+        return {"switch": part.after if flag else ""}
+    return {"torn": part.after, "whole": as_one_word(" ".join((*part.before, part.word)))}
+
+
+# --- a flag cut short, one that is missing ----------------------------------------------------------------------
+
+
+def _ambiguous(rejection: Rejection) -> Iterator[Facts]:
+    """Facts about a flag cut too short, and one set for each flag it can mean."""
+    word = rejection.captures.get("flag", "")
+    if word in known_flags():
+        told = _history_of(word, Part(word), rejection)
+        if told.get("renamed"):
+            yield {"word": word, "meant": word, **told}
+            return
+    candidates = [name.strip() for name in rejection.captures.get("candidates", "").split(",")]
+    for name in candidates[:_MAX_CANDIDATES]:
+        yield {"word": word, "candidate": name}
+
+
+def _missing(rejection: Rejection) -> Iterator[Facts]:
+    """Where the required flag may be hidden in the command: misspelled, or its value without it."""
+    required = tuple(re.findall(r"--[\w-]+", rejection.message.rpartition("required:")[2]))
+    command = rejection.context.command
+    unknown = [word for word in map(_spelling, command) if word[:1] == "-" and word not in known_flags()]
+    for word in unknown:
+        spelled = same_but_for_form(word, required)
+        near = nearest(word, required)
+        if spelled or near:
+            yield {"word": word, "spelled": spelled or "", "nearest": "" if spelled else near[0]}
+            return
+    yield {"positional": next(iter(bare_words(command)), "")}
+
+
+def _spelling(word: str) -> str:
+    return word.partition("=")[0]
+
+
+# --- values -----------------------------------------------------------------------------------------------------
+
+
+def _choice(rejection: Rejection) -> Iterator[Facts]:
+    """Facts about a value that is none of the choices: the nearest of them, and the releases that have the value."""
+    option, given = _option(rejection), rejection.captures.get("given", "").strip("'\"")
+    choices = [choice.strip(" '\"") for choice in rejection.captures.get("choices", "").split(",")]
+    spelled = same_but_for_form(given, choices)
+    flag = known_flags(rejection.program).get(option)
+    told = {"option": option, "value": given, "spelled": spelled or "", **_history_of_choice(flag, given, rejection)}
+    near = nearest(given, choices) if not spelled and not told.keys() & {"new_in", "removed_in"} else ()
+    for choice in near or ("",):
+        yield {**told, "nearest": choice}
+
+
+def _history_of_choice(flag: Flag | None, value: str, rejection: Rejection) -> Facts:
+    if flag is None or value not in map(str, flag.choices or ()):
+        return {}
+    first, last, release = flag.first_with(value), flag.last_with(value), rejection.release
+    if release is None:
+        return {"first": first, "last": last}
+    if is_before(release, first):
+        return {"new_in": first}
+    return {"removed_in": release_after(last) or "", "last": last} if is_before(last, release) else {}
+
+
+def _value(rejection: Rejection) -> Iterator[Facts]:
+    """Facts about a value that cannot be converted: the number or the JSON that it was meant to be."""
+    given = rejection.captures.get("given", "")
+    is_number = re.search(r"invalid \w*(?:int|float)\w* value", rejection.message) is not None
+    whole = "" if is_number else as_one_word(given)
+    number = as_number(given, is_int="int value" in rejection.message) if is_number else ""
+    yield {"option": _option(rejection), "number": number, "whole": whole if whole != given else ""}
+
+
+def _no_value(rejection: Rejection) -> Iterator[Facts]:
+    """Facts about a flag without its value: the word after it that begins with a dash and is no flag."""
+    option, command = _option(rejection), rejection.context.command
+    following = [after for word, after in zip(command, command[1:], strict=False) if word == option]
+    dashed = next((word for word in following if word[:1] == "-" and word[:2] != "--"), "")
+    yield {"option": option, "dashed": dashed}
+
+
+def _option(rejection: Rejection) -> str:
+    """The flag of an ``argument --a/--b: …`` message as the command spells it, or else its main spelling."""
+    spellings = rejection.captures.get("flag", "").split("/")
+    typed = map(_spelling, rejection.context.command)
+    return next((word for word in typed if word in spellings), spellings[0])
+
+
+_FINDERS: Final[Mapping[str, Callable[[Rejection], Iterator[Facts]]]] = {
+    "unknown flags": _unknown,
+    "ambiguous flag": _ambiguous,
+    "missing flag": _missing,
+    "choice": _choice,
+    "value": _value,
+    "no value": _no_value,
+}
+_ALWAYS: Final = ("installed", "newest")
+_OF_HISTORY: Final = ("meant", "first", "last", "gone_in", "removed_in", "new_in", "renamed", "replacement")
+FACTS: Final[Mapping[str, frozenset[str]]] = {
+    "unknown flags": frozenset(
+        {*_ALWAYS, "word", "spelled", "nearest", "program", "switch", "torn", "whole", *_OF_HISTORY}
+    ),
+    "ambiguous flag": frozenset({*_ALWAYS, "word", "candidate", *_OF_HISTORY}),
+    "missing flag": frozenset({*_ALWAYS, "word", "spelled", "nearest", "positional"}),
+    "choice": frozenset({*_ALWAYS, "option", "value", "spelled", "nearest", "first", "last", "new_in", "removed_in"}),
+    "value": frozenset({*_ALWAYS, "option", "number", "whole"}),
+    "no value": frozenset({*_ALWAYS, "option", "dashed"}),
+}
+"""The names that the facts of each kind can have; CONTRIBUTING.md says what they mean."""
