@@ -7,13 +7,14 @@ it is there only when it is so. An error about several words gives one set of fa
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from sgl_explain.command_words import Part, bare_words, parts_in
 from sgl_explain.evidence import Context
 from sgl_explain.flags import SERVER, Flag, is_before, known_flags, known_release, known_releases, release_after
 from sgl_explain.mending import as_number, as_one_word
-from sgl_explain.spelling import nearest, same_but_for_form
+from sgl_explain.spelling import completed, nearest, same_but_for_form
 
 Facts = Mapping[str, str]
 
@@ -71,7 +72,7 @@ def _unknown(rejection: Rejection) -> Iterator[Facts]:
 
 def _facts_of_flag(part: Part, rejection: Rejection) -> Iterator[Facts]:
     names = _names(rejection.program, rejection.release)
-    spelled = same_but_for_form(part.word, names)
+    spelled = same_but_for_form(part.word, names) or _completed(part.word, names, rejection.program)
     if spelled and spelled != part.word:
         yield {"word": part.word, "spelled": spelled, **_span_of(spelled, rejection)}
         return
@@ -86,15 +87,23 @@ def _facts_of_flag(part: Part, rejection: Rejection) -> Iterator[Facts]:
         yield {"word": part.word, "nearest": name, "program": stranger, **_span_of(name, rejection)}
 
 
+def _completed(word: str, names: Sequence[str], program: str) -> str:
+    """The flag that a word would be short for if it were written as one (``-tp``), where it is but one."""
+    found = completed(word, names) if not same_but_for_form(word, known_flags(program)) else ()
+    return found[0] if len({known_flags(program)[name] for name in found}) == 1 else ""
+
+
+@lru_cache(maxsize=8)
 def _names(program: str, release: str | None) -> tuple[str, ...]:
+    """The spellings that a release has of a program's flags."""
     flags = dict.fromkeys(known_flags(program).values())
     return tuple(name for flag in flags for name in flag.spellings_in(release))
 
 
 def _nearest_elsewhere(word: str, names: Sequence[str], all_names: Sequence[str]) -> str:
-    """A flag of another release, where it is alone the nearest of all flags."""
+    """A flag of another release, where no flag of this one is as near."""
     found = nearest(word, all_names)
-    return found[0] if len(found) == 1 and found[0] not in names else ""
+    return found[0] if found and not set(found).intersection(names) else ""
 
 
 def _program_with(word: str, program: str) -> str:
@@ -159,9 +168,9 @@ def _fits(word: str, old: Flag, part: Part, release: str) -> bool:
 
 def _older_name(flag: Flag, name: str, release: str) -> str:
     """What a release calls a flag that got its name later."""
-    same = flag.spellings_in(release)
-    predecessors = (old.name for old in known_flags().values() if old.replacement == (name,))
-    return next((old for old in (*same, *predecessors) if old in _names(flag.program, release)), "")
+    older = (old for old in known_flags().values() if old.replacement == (name,))
+    predecessors = (old.name for old in older if old.takes_in(release) == flag.takes)
+    return next((old for old in (*flag.spellings_in(release), *predecessors) if old in _names(SERVER, release)), "")
 
 
 # --- words that belong to the flag before them ------------------------------------------------------------------
@@ -237,9 +246,9 @@ def _history_of_choice(flag: Flag | None, value: str, rejection: Rejection) -> F
 def _value(rejection: Rejection) -> Iterator[Facts]:
     """Facts about a value that cannot be converted: the number or the JSON that it was meant to be."""
     given = rejection.captures.get("given", "")
-    is_number = re.search(r"invalid \w*(?:int|float)\w* value", rejection.message) is not None
-    whole = "" if is_number else as_one_word(given)
-    number = as_number(given, is_int="int value" in rejection.message) if is_number else ""
+    kind = re.search(r"(?i)invalid \w*(int|float)\w* value", rejection.message)
+    number = as_number(given, is_int=kind[1] == "int") if kind else ""
+    whole = as_one_word(given) if not kind else ""
     yield {"option": _option(rejection), "number": number, "whole": whole if whole != given else ""}
 
 

@@ -72,7 +72,9 @@ def _fixes(entry: Entry, alternatives: Sequence[Circumstances]) -> list[Fix]:
     """The fixes that may apply; those for want of a better one only where there is none."""
     better = list(_told((fix for fix in entry.fixes if not fix.otherwise), alternatives))
     is_page = alternatives[0].captures is None
-    return better if better and not is_page else [*better, *_told((f for f in entry.fixes if f.otherwise), alternatives)]
+    return (
+        better if better and not is_page else [*better, *_told((f for f in entry.fixes if f.otherwise), alternatives)]
+    )
 
 
 def _told(fixes: Iterable[EntryFix], alternatives: Sequence[Circumstances]) -> Iterator[Fix]:

@@ -7,6 +7,7 @@ from typing import Final
 DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
 _MIN_LIKENESS: Final = 0.7
 _LEAD: Final = 0.04  # a runner-up this near is offered as well
+_MIN_START_CHARS: Final = 2
 _MAX_OFFERED: Final = 3
 
 
@@ -18,6 +19,12 @@ def folded(word: str) -> str:
 def same_but_for_form(word: str, names: Iterable[str]) -> str | None:
     """Return the name that differs from a word only in form, if there is one."""
     return next((name for name in names if folded(name) == folded(word)), None)
+
+
+def completed(word: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that begin with a word, form apart."""
+    start = folded(word)
+    return tuple(name for name in names if len(start) >= _MIN_START_CHARS and folded(name).startswith(start))
 
 
 def nearest(word: str, names: Sequence[str]) -> tuple[str, ...]:
