@@ -26,6 +26,7 @@ RANK = {
     "log_stream": 2,
     "environment": 2,
     "flags": 2,
+    "flag_history": 2,
     "knowledge_base": 3,
     "matching": 4,
     "command_words": 5,

@@ -8,11 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from sgl_explain.command_words import Part, bare_words, parts_in
 from sgl_explain.evidence import Context
-from sgl_explain.flags import SERVER, Flag, is_before, known_flags, known_release, known_releases, release_after
+from sgl_explain.flag_history import came_or_went, history_of, span_of
+from sgl_explain.flags import SERVER, Flag, known_flags, known_release, known_releases
 from sgl_explain.mending import as_number, as_one_word
 from sgl_explain.spelling import completed, nearest, same_but_for_form
 
@@ -74,17 +76,17 @@ def _facts_of_flag(part: Part, rejection: Rejection) -> Iterator[Facts]:
     names = _names(rejection.program, rejection.release)
     spelled = same_but_for_form(part.word, names) or _completed(part.word, names, rejection.program)
     if spelled and spelled != part.word:
-        yield {"word": part.word, "spelled": spelled, **_span_of(spelled, rejection)}
+        yield {"word": part.word, "spelled": spelled, **_span(spelled, rejection)}
         return
     known = known_flags(rejection.program)
     meant = same_but_for_form(part.word, known) or _nearest_elsewhere(part.word, names, tuple(known))
     if meant:
-        yield {"word": part.word, "meant": meant, **_history_of(meant, part, rejection)}
+        yield {"word": part.word, "meant": meant, **history_of(known[meant], meant, part.values, rejection.release)}
         return
     stranger = _program_with(part.word, rejection.program)
     near = nearest(part.word, names) if not stranger else ()
     for name in near or ("",):
-        yield {"word": part.word, "nearest": name, "program": stranger, **_span_of(name, rejection)}
+        yield {"word": part.word, "nearest": name, "program": stranger, **_span(name, rejection)}
 
 
 def _completed(word: str, names: Sequence[str], program: str) -> str:
@@ -111,66 +113,10 @@ def _program_with(word: str, program: str) -> str:
     return next((_CALLED[other] for other in others if same_but_for_form(word, known_flags(other))), "")
 
 
-def _span_of(name: str, rejection: Rejection) -> Facts:
-    """The releases that have a spelling, where the one at hand is not known and not all have it."""
+def _span(name: str, rejection: Rejection) -> Facts:
+    """The releases that have a flag, where the one at hand is not known."""
     flag = known_flags(rejection.program).get(name)
-    if flag is None or rejection.release:
-        return {}
-    first, last = flag.first_with(name), flag.last_with(name)
-    return {} if (first, last) == (known_releases()[0], known_releases()[-1]) else {"first": first, "last": last}
-
-
-def _history_of(name: str, part: Part, rejection: Rejection) -> Facts:
-    """When a flag of other releases came or went, and what it is in this one."""
-    flag, release = known_flags(rejection.program)[name], rejection.release
-    first, last = flag.first_with(name), flag.last_with(name)
-    if release is None:
-        return {**_span_of(name, rejection), "gone_in": release_after(last) or "", **_instead(flag, name, part, None)}
-    if is_before(last, release):
-        return {"removed_in": release_after(last) or "", "last": last, **_instead(flag, name, part, release)}
-    if is_before(release, first):
-        return {"new_in": first, "renamed": _older_name(flag, name, release)}
-    return {"renamed": next((other for other in flag.spellings_in(release) if other != name), "")}
-
-
-def _instead(flag: Flag, name: str, part: Part, release: str | None) -> Facts:
-    """What to write in place of a flag that went: ``renamed`` if the words can be exchanged, else ``replacement``."""
-    at = release or known_releases()[-1]
-    words = _successors(flag, name, at)
-    can_exchange = words and all(_fits(word, flag, part, at) for word in words)
-    return {"renamed" if can_exchange else "replacement": " ".join(words)}
-
-
-def _successors(flag: Flag, name: str, release: str) -> tuple[str, ...]:
-    """The words that replace a flag in a release, followed through flags that were replaced in their turn."""
-    if flag.name != name and flag.has(flag.name, release):
-        return (flag.name,)
-    found: list[str] = []
-    for word in flag.replacement:
-        spelling, _, value = word.partition("=")
-        successor = known_flags()[spelling]
-        later = (word,) if successor.has(spelling, release) else _successors(successor, spelling, release)
-        if not later or (value and later != (word,)):
-            return ()
-        found.extend(later)
-    return tuple(found)
-
-
-def _fits(word: str, old: Flag, part: Part, release: str) -> bool:
-    """Whether a flag and what followed it can be exchanged for a word."""
-    spelling, _, value = word.partition("=")
-    new = known_flags()[spelling]
-    given = [value] if value else list(part.values)
-    accepted = new.choices_in(release)
-    takes_the_same = bool(value) or new.takes_in(release) == old.takes_in(old.last)
-    return takes_the_same and (not accepted or all(value in accepted for value in given))
-
-
-def _older_name(flag: Flag, name: str, release: str) -> str:
-    """What a release calls a flag that got its name later."""
-    older = (old for old in known_flags().values() if old.replacement == (name,))
-    predecessors = (old.name for old in older if old.takes_in(release) == flag.takes)
-    return next((old for old in (*flag.spellings_in(release), *predecessors) if old in _names(SERVER, release)), "")
+    return span_of(flag, name) if flag and rejection.release is None else {}
 
 
 # --- words that belong to the flag before them ------------------------------------------------------------------
@@ -190,7 +136,7 @@ def _ambiguous(rejection: Rejection) -> Iterator[Facts]:
     """Facts about a flag cut too short, and one set for each flag it can mean."""
     word = rejection.captures.get("flag", "")
     if word in known_flags():
-        told = _history_of(word, Part(word), rejection)
+        told = history_of(known_flags()[word], word, (), rejection.release)
         if told.get("renamed"):
             yield {"word": word, "meant": word, **told}
             return
@@ -235,12 +181,7 @@ def _choice(rejection: Rejection) -> Iterator[Facts]:
 def _history_of_choice(flag: Flag | None, value: str, rejection: Rejection) -> Facts:
     if flag is None or value not in map(str, flag.choices or ()):
         return {}
-    first, last, release = flag.first_with(value), flag.last_with(value), rejection.release
-    if release is None:
-        return {"first": first, "last": last}
-    if is_before(release, first):
-        return {"new_in": first}
-    return {"removed_in": release_after(last) or "", "last": last} if is_before(last, release) else {}
+    return came_or_went(flag, value, rejection.release) if rejection.release else span_of(flag, value)
 
 
 def _value(rejection: Rejection) -> Iterator[Facts]:
@@ -255,7 +196,7 @@ def _value(rejection: Rejection) -> Iterator[Facts]:
 def _no_value(rejection: Rejection) -> Iterator[Facts]:
     """Facts about a flag without its value: the word after it that begins with a dash and is no flag."""
     option, command = _option(rejection), rejection.context.command
-    following = [after for word, after in zip(command, command[1:], strict=False) if word == option]
+    following = [after for word, after in pairwise(command) if word == option]
     dashed = next((word for word in following if word[:1] == "-" and word[:2] != "--"), "")
     yield {"option": option, "dashed": dashed}
 

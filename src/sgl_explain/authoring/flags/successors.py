@@ -22,7 +22,7 @@ _SUBJECT: Final = re.compile(r"^(?:NOTE: )?(--[a-z0-9-]+) is (?:deprecated|no lo
 _FLAG: Final = r"--[a-z0-9][a-z0-9-]*(?:\{[a-z,]+\}[a-z0-9-]*)?"
 _VALUE: Final = r"[A-Za-z0-9_.+-]*[A-Za-z0-9]"
 _SUCCESSOR: Final = re.compile(
-    rf"(?i:\buse|\bset|\busing|\balias (?:for|of)) [`'\"]?(?P<flag>{_FLAG})(?! to\b)"
+    rf"(?i:\buse|\bset|\busing|\balias (?:for|of)) [`'\"]?(?P<flag>{_FLAG})(?![\w-]| to\b)"
     rf"(?:=(?P<joined>{_VALUE})| (?!instead)(?P<apart>{_VALUE})(?=['`\"]| instead\b|\.?$)"
     rf"|[`'\"] to '(?P<quoted>{_VALUE})')?"
 )
