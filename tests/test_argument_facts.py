@@ -143,7 +143,9 @@ def test_the_router_is_not_answered_from_the_flags_of_the_server():
 @pytest.mark.parametrize(
     ("typed", "left_over", "facts"),
     [
-        (("--trust-remote-code", "true"), "true", {"switch": "--trust-remote-code"}),
+        (("--trust-remote-code", "true"), "true", {"switch": "--trust-remote-code", "turned": "on"}),
+        (("--trust-remote-code", "off"), "off", {"switch": "--trust-remote-code", "turned": "off"}),
+        (("--trust-remote-code", "x"), "x", {"switch": "--trust-remote-code", "turned": "neither"}),
         (
             ("--json-model-override-args", "{rope:", "1}"), "1}",
             {"torn": "--json-model-override-args", "whole": '{"rope": 1}'},

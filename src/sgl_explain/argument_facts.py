@@ -23,6 +23,9 @@ Facts = Mapping[str, str]
 _PROGRAM: Final = re.compile(r"(\S+)(?: serve)?: error: ")
 _PROGRAMS: Final = {"bench_serving": "bench_serving", "benchmark.serving": "bench_serving", "router": "router"}
 _CALLED: Final = {SERVER: "sglang.launch_server", "bench_serving": "sglang.bench_serving"}
+_TURNED: Final = {
+    **dict.fromkeys(("true", "1", "yes", "on"), "on"), **dict.fromkeys(("false", "0", "no", "off"), "off"),
+}  # fmt: skip
 _MAX_CANDIDATES: Final = 4
 
 
@@ -125,7 +128,7 @@ def _span(name: str, rejection: Rejection) -> Facts:
 def _facts_of_stray(part: Part, rejection: Rejection) -> Facts:
     flag = known_flags(rejection.program).get(part.after)
     if flag is None or flag.takes_in(rejection.release) == "nothing":
-        return {"switch": part.after if flag else ""}
+        return {"switch": part.after, "turned": _TURNED.get(part.word.lower(), "neither")} if flag else {}
     return {"torn": part.after, "whole": as_one_word(" ".join((*part.before, part.word)))}
 
 
@@ -220,7 +223,7 @@ _ALWAYS: Final = ("installed", "newest")
 _OF_HISTORY: Final = ("meant", "first", "last", "gone_in", "removed_in", "new_in", "renamed", "replacement")
 FACTS: Final[Mapping[str, frozenset[str]]] = {
     "unknown flags": frozenset(
-        {*_ALWAYS, "word", "spelled", "nearest", "program", "switch", "torn", "whole", *_OF_HISTORY}
+        {*_ALWAYS, "word", "spelled", "nearest", "program", "switch", "turned", "torn", "whole", *_OF_HISTORY}
     ),
     "ambiguous flag": frozenset({*_ALWAYS, "word", "candidate", *_OF_HISTORY}),
     "missing flag": frozenset({*_ALWAYS, "word", "spelled", "nearest", "positional"}),

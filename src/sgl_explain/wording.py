@@ -11,7 +11,7 @@ from sgl_explain.evidence import Context
 from sgl_explain.release import in_range
 
 ABSENT: Final = "absent"
-_THERE_OR_NOT: Final = (".", ABSENT)  # of values that the text itself speaks of
+_THERE_OR_NOT: Final = (".", ABSENT)  # of captured values: the text itself speaks of them
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(`{-])")
 
 
@@ -61,7 +61,8 @@ def holds(when: Mapping[str, str], circumstances: Circumstances) -> bool | None:
 def condition_text(when: Mapping[str, str], circumstances: Circumstances) -> str:
     """Return the undecided part of a condition in words: ``sglang >=0.5.20; phase: load``."""
     undecided = {key: wanted for key, wanted in when.items() if _one_holds(key, wanted, circumstances) is None}
-    return "; ".join(_in_words(key, wanted) for key, wanted in undecided.items() if wanted not in _THERE_OR_NOT)
+    told = {key: wanted for key, wanted in undecided.items() if key.startswith("--") or wanted not in _THERE_OR_NOT}
+    return "; ".join(_in_words(key, wanted) for key, wanted in told.items())
 
 
 def _one_holds(key: str, wanted: str, circumstances: Circumstances) -> bool | None:
