@@ -1,6 +1,6 @@
 import pytest
 
-from sgl_explain.command import corrected, shell_text, value_of
+from sgl_explain.command import Change, corrected, shell_text, value_of
 
 LAUNCH = ("python", "-m", "sglang.launch_server")
 COMMAND = (*LAUNCH, "--tp-size", "4", "--gc-threshold", "1", "2", "--port=30000", "--enable-lora")
@@ -28,7 +28,7 @@ COMMAND = (*LAUNCH, "--tp-size", "4", "--gc-threshold", "1", "2", "--port=30000"
     ],
 )
 def test_flags_are_set_and_removed_where_they_stand(set_flags: dict[str, str], removed: tuple[str, ...], expected: str):
-    assert shell_text(corrected(COMMAND, set_flags, removed)) == f"python -m sglang.launch_server {expected}"
+    assert shell_text(corrected(COMMAND, Change(set_flags, removed))) == f"python -m sglang.launch_server {expected}"
 
 
 def test_words_are_quoted_for_the_shell_but_home_stays_a_home():
@@ -63,7 +63,40 @@ def test_a_flags_value_is_read_in_both_spellings(flag: str, value: str | None):
 def test_spellings_of_a_flag_are_one_flag_that_takes_its_own_words(
     typed: str, set_flags: dict[str, str], removed: tuple[str, ...], expected: str
 ):
-    assert shell_text(corrected(typed.split(), set_flags, removed)) == expected
+    assert shell_text(corrected(typed.split(), Change(set_flags, removed))) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "change", "expected"),
+    [
+        ("--tp_size 4 --port 1", Change(rename={"--tp_size": "--tp-size"}), "--tp-size 4 --port 1"),
+        ("--tp_size=4", Change(rename={"--tp_size": "--tp-size"}), "--tp-size=4"),
+        ("-tp 4", Change(rename={"-tp": "--tp-size"}), "--tp-size 4"),
+        ("--enable-x --port 1", Change(rename={"--enable-x": "--mode=x"}), "--mode=x --port 1"),
+        ("--old 1 2 --port 1", Change(rename={"--old": "--a=x --b=x"}), "--a=x --b=x --port 1"),
+        ("--port 1", Change(rename={"--tp_size": "--tp-size"}), "--port 1"),
+        ("--enable-lora true --port 1", Change(remove=("true",)), "--enable-lora --port 1"),
+        (
+            "--chat-template true --enable-lora true",
+            Change(remove=("true",)),
+            "--chat-template true --enable-lora",
+        ),
+        ("launch a/b --port 1", Change({"--model-path": "a/b"}, ("a/b",)), "launch --port 1 --model-path a/b"),
+        ("--enable-lora false", Change(remove=("false", "--enable-lora")), ""),
+        (
+            "--json-model-override-args {a: 1}",
+            Change({"--json-model-override-args": '{"a": 1}'}, ("1}",)),
+            "--json-model-override-args '{\"a\": 1}'",
+        ),
+        ("--model-path /my models", Change({"--model-path": "'/my models'"}, ("models",)), "--model-path '/my models'"),
+        ("--chat-template -x --port 1", Change({"--chat-template": "-x"}), "--chat-template=-x --port 1"),
+        ("--port 1", Change({"--chat-template": "-x"}), "--port 1 --chat-template=-x"),
+        ("--port 1", Change({"--random-seed": "-1"}), "--port 1 --random-seed -1"),
+        ("--enable-lora=true", Change({"--enable-lora": ""}), "--enable-lora"),
+    ],
+)
+def test_words_are_renamed_and_bare_ones_removed(typed: str, change: Change, expected: str):
+    assert shell_text(corrected(typed.split(), change)) == expected
 
 
 @pytest.mark.parametrize(

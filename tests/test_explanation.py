@@ -2,10 +2,11 @@
 
 import pytest
 
+from sgl_explain.diagnosis import scan
 from sgl_explain.entry import Entry, entry_from
 from sgl_explain.evidence import Context, Evidence, Raised
 from sgl_explain.explanation import Explanation, explained, explanation_of
-from sgl_explain.knowledge_base import Knowledge
+from sgl_explain.knowledge_base import Knowledge, bundled_knowledge
 
 MESSAGE = "the sizes of the groups do not fit"
 
@@ -90,3 +91,55 @@ def test_a_fix_that_chooses_is_left_out_where_the_command_is_not_known():
 
     assert [fix.do for fix in explain(entry, "").fixes] == ["Leave it out."]
     assert [fix.do for fix in explanation_of(entry).fixes] == ["Leave it out."]
+
+
+LAUNCH = "python -m sglang.launch_server --model-path m"
+
+
+def argument_error(left_over: str, release: str | None = "0.5.23") -> Explanation:
+    context = Context(deliberate=True, release=release, command=tuple(f"{LAUNCH} {left_over}".split()))
+    raised = Raised(("SystemExit",), f"unrecognized arguments: {left_over}")
+    found = explained(Evidence((raised,), context), bundled_knowledge())
+    assert found is not None
+    return found
+
+
+def test_the_facts_about_the_one_word_in_question_are_captured_values():
+    captures = argument_error("--tp_size 2").captures
+
+    assert (captures["word"], captures["spelled"], captures["installed"]) == ("--tp_size", "--tp-size", "0.5.23")
+
+
+def test_each_word_of_an_argument_error_has_its_fixes_and_a_command_mends_all_words():
+    page = argument_error("--tp_size 2 --torchao-config int8wo --mem-fracton-static 0.8")
+
+    assert [fix.word for fix in page.fixes] == ["--tp_size", "--torchao-config", "--mem-fracton-static"]
+    assert {fix.command for fix in page.fixes} == {f"{LAUNCH} --tp-size 2 --mem-fraction-static 0.8"}
+
+
+def test_alternatives_of_a_word_are_told_one_by_one():
+    commands = [fix.command for fix in argument_error("--zp-size 2").fixes]
+
+    assert commands == [f"{LAUNCH} {name} 2" for name in ("--dp-size", "--ep-size", "--pp-size")]
+
+
+def test_a_fix_for_want_of_a_better_one_is_told_only_then():
+    assert [fix.set for fix in explain(entry_with({**PLAIN, "otherwise": True}, DIVISOR), "x --tp 4 --dp 3").fixes] == [
+        {"--dp-size": "2"},
+        {"--dp-size": "4"},
+    ]
+    assert [fix.do for fix in explain(entry_with({**PLAIN, "otherwise": True}, DIVISOR), "x").fixes] == [PLAIN["do"]]
+
+
+def test_the_release_and_the_command_of_a_log_decide_what_is_told():
+    log = [
+        "2026-01-01 10:00:00 image lmsysorg/sglang:v0.5.10",
+        "+ python -m sglang.launch_server --model-path m --cuda-graph-max-bs-decode 8",
+        "usage: launch_server.py [-h] --model-path MODEL_PATH",
+        "launch_server.py: error: unrecognized arguments: --cuda-graph-max-bs-decode 8",
+    ]
+
+    (page,) = scan(log)
+
+    assert page.captures["new_in"] == "0.5.14"
+    assert page.fixes[0].command == "python -m sglang.launch_server --model-path m --cuda-graph-max-bs 8"

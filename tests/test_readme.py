@@ -7,6 +7,7 @@ import pytest
 
 import sgl_explain
 from sgl_explain.authoring.__main__ import main
+from sgl_explain.flags import known_releases
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -34,3 +35,9 @@ def test_the_messages_it_shows_are_explained(message: str):
 def test_its_test_command_is_what_the_judge_runs():
     assert "bash scripts/test" in README
     assert "scripts/test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_releases_whose_flags_are_known_are_as_many_as_it_says():
+    first, last = known_releases()[0], known_releases()[-1]
+
+    assert f"looked up in all {len(known_releases())} releases from {first} to {last}" in README

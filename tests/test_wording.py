@@ -30,6 +30,8 @@ def test_code_whose_values_are_not_known_is_left_out():
         ({"code": "^-9$"}, True),
         ({"code": "^-6$"}, False),
         ({"other": "x"}, False),
+        ({"other": "absent"}, True),
+        ({"code": "absent"}, False),
         ({"--tp-size": "absent"}, False),
         ({"--tp-size": "."}, True),
         ({"--tp-size": "^8$"}, False),
@@ -52,3 +54,9 @@ def test_undecided_conditions_are_told_in_words():
     told = condition_text({"release": ">=0.5.16", "phase": "load|decode", "code": "^-9$"}, Circumstances())
 
     assert told == "sglang >=0.5.16; while the weights load or during decode; code -9"
+
+
+def test_that_a_value_is_there_or_not_is_left_to_the_text():
+    told = condition_text({"code": ".", "other": "absent", "--tp-size": "absent"}, Circumstances())
+
+    assert told == "--tp-size absent"

@@ -46,11 +46,13 @@ class EntryFix:
     applicability: str = "display"
     set: dict[str, str] = field(default_factory=dict)
     remove: tuple[str, ...] = ()
+    rename: dict[str, str] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     run: str = ""
     code: str = ""
     when: dict[str, str] = field(default_factory=dict)
     choose: dict[str, str] = field(default_factory=dict)
+    otherwise: bool = False
     remedy: str = ""
     needs: str = ""
 
@@ -134,6 +136,7 @@ class Entry:
     seen: tuple[str, ...] = ()
     live: tuple[LiveCase, ...] = ()
     phase: str = ""
+    facts: str = ""
     wrapper: bool = False
     harmless: bool = False
 

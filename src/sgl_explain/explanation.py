@@ -3,40 +3,20 @@
 `diagnose` and `scan` are the library's two questions; renderers turn what they return into a form.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from sgl_explain.choosing import choices_for
-from sgl_explain.command import corrected, shell_text
-from sgl_explain.entry import Entry, EntryFix, Example, Prevention
+from sgl_explain.argument_facts import FACTS, Rejection, facts_about
+from sgl_explain.entry import Entry, Example, Prevention
 from sgl_explain.environment import phase_of
-from sgl_explain.evidence import Evidence
+from sgl_explain.evidence import Context, Evidence
+from sgl_explain.fixing import Fix, fixes_for
 from sgl_explain.knowledge_base import Knowledge
 from sgl_explain.matching import Confidence, Judgement, Verdict, judge
-from sgl_explain.wording import Circumstances, condition_text, filled, filled_code, holds
+from sgl_explain.wording import Circumstances, condition_text, filled, holds
 
 _MAX_CAPTURE_CHARS: Final = 600
-
-
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """One remedy with this failure's values.
-
-    ``applicability`` is ``safe`` (nothing is lost), ``unsafe`` (something is given up; ``do`` says what) or
-    ``display`` (a hint for a person). ``condition`` says when it applies, where that could not be decided.
-    ``command`` is the whole corrected launch command, where the failing one is known.
-    """
-
-    do: str
-    applicability: str
-    condition: str = ""
-    set: Mapping[str, str] = field(default_factory=dict)
-    remove: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    run: str = ""
-    code: str = ""
-    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +100,8 @@ def explained(evidence: Evidence, knowledge: Knowledge) -> Explanation | None:
 
 def explanation_of(entry: Entry) -> Explanation:
     """Return an entry as a page of its own: with the values of its first test, where a failure's would stand."""
-    values = {name: f"<{name}>" for text in entry.templates for name in _names(text)}
+    names = {name for text in entry.templates for name in _names(text)} | FACTS.get(entry.facts, frozenset())
+    values = {name: f"<{name}>" for name in names}
     circumstances = Circumstances({**values, "message": "<message>"})
     message = filled(entry.templates[0], values) if entry.templates else ""
     exception = entry.raises[0] if entry.raises else ""
@@ -137,7 +118,10 @@ def _names(text: str) -> frozenset[str]:
 def _explanation(verdict: Verdict, judgement: Judgement, evidence: Evidence) -> Explanation:
     context = evidence.context
     phase = phase_of(verdict.raised.frames) or context.phase or verdict.entry.phase or None
-    captures = {name: shorten(value, _MAX_CAPTURE_CHARS) for name, value in verdict.captures.items()}
+    context = replace(context, phase=phase)
+    about = _facts(verdict, context)
+    told = about[0] if len(about) == 1 else {}  # of several words, what is true of each stands in its fixes
+    captures = {name: shorten(value, _MAX_CAPTURE_CHARS) for name, value in {**verdict.captures, **told}.items()}
     page = Explanation(
         id=verdict.entry.id,
         title=verdict.entry.title,
@@ -151,7 +135,14 @@ def _explanation(verdict: Verdict, judgement: Judgement, evidence: Evidence) -> 
         rank=context.rank,
         release=context.release,
     )
-    return _with_entry(page, verdict.entry, Circumstances(captures, captures, replace(context, phase=phase)))
+    return _with_entry(page, verdict.entry, Circumstances(captures, captures, context, about))
+
+
+def _facts(verdict: Verdict, context: Context) -> tuple[Mapping[str, str], ...]:
+    """What is known of each word that an argument error is about; () for other errors."""
+    if verdict.entry.facts not in FACTS:
+        return ()
+    return facts_about(verdict.entry.facts, Rejection(verdict.captures, verdict.raised.message, context))
 
 
 def shorten(text: str, max_chars: int) -> str:
@@ -169,7 +160,7 @@ def _with_entry(page: Explanation, entry: Entry, circumstances: Circumstances) -
         is_harmless=entry.harmless,
         meaning=filled(entry.meaning, values),
         causes=_causes(entry, circumstances),
-        fixes=tuple(_fixes(entry, circumstances)),
+        fixes=fixes_for(entry, circumstances),
         trigger=filled(entry.trigger, values),
         situations=tuple(text for text in (filled(item, values) for item in entry.situations) if text),
         example=entry.example,
@@ -194,38 +185,3 @@ def _causes(entry: Entry, circumstances: Circumstances) -> tuple[Cause, ...]:
         )
         for case in possible
     )
-
-
-def _fixes(entry: Entry, circumstances: Circumstances) -> Iterator[Fix]:
-    possible = (fix for fix in entry.fixes if holds(fix.when, circumstances) is not False)
-    tellings = (_fix(*chosen) for fix in possible for chosen in _chosen(fix, circumstances))
-    yield from (told for told in tellings if told)
-
-
-def _chosen(fix: EntryFix, circumstances: Circumstances) -> Iterator[tuple[EntryFix, Circumstances]]:
-    """The fix as it is, or once for each value it offers, which the launch command decides."""
-    if not fix.choose:
-        yield fix, circumstances
-    for flag, value in choices_for(fix.choose, circumstances.context.command):
-        values = {**circumstances.values, "choice": value}
-        yield replace(fix, set={**fix.set, flag: value}), replace(circumstances, values=values)
-
-
-def _fix(fix: EntryFix, circumstances: Circumstances) -> Fix | None:
-    """One fix with its values; None where a value that it needs is not known."""
-    values, context = circumstances.values, circumstances.context
-    code, run = filled_code(fix.code, values), filled_code(fix.run, values)
-    flags, env = _filled_values(fix.set, values), _filled_values(fix.env, values)
-    do = filled(fix.do, values)
-    if code is None or run is None or flags is None or env is None or not do:
-        return None
-    changed = corrected(context.command, flags, fix.remove)
-    command = shell_text(changed) if context.command and changed != context.command else ""
-    condition = condition_text(fix.when, circumstances)
-    return Fix(do, fix.applicability, condition, flags, fix.remove, env, run, code, command)
-
-
-def _filled_values(table: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str] | None:
-    filled_values = {name: filled_code(value, values) if value else "" for name, value in table.items()}
-    known = {name: value for name, value in filled_values.items() if value is not None}
-    return known if len(known) == len(table) else None

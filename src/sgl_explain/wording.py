@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sgl_explain.command import has_flag, value_of
@@ -11,6 +11,7 @@ from sgl_explain.evidence import Context
 from sgl_explain.release import in_range
 
 ABSENT: Final = "absent"
+_THERE_OR_NOT: Final = (".", ABSENT)  # of captured values: the text itself speaks of them
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(`{-])")
 
 
@@ -18,12 +19,19 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(`{-])")
 class Circumstances:
     """What texts are filled with (``values``), and what conditions are decided by: ``captures`` and the context.
 
-    ``captures`` is None where there is no failure, but an entry to be shown as a page.
+    ``captures`` is None where there is no failure, but an entry to be shown as a page. ``about`` holds the facts about
+    each word of an argument error, which fixes are filled with one by one.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
     captures: Mapping[str, str] | None = None
     context: Context = field(default_factory=Context)
+    about: tuple[Mapping[str, str], ...] = ()
+
+    def knowing(self, facts: Mapping[str, str]) -> "Circumstances":
+        """Return the circumstances with facts among the values and captures."""
+        captures = None if self.captures is None else {**self.captures, **facts}
+        return replace(self, values={**self.values, **facts}, captures=captures, about=())
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
@@ -53,7 +61,8 @@ def holds(when: Mapping[str, str], circumstances: Circumstances) -> bool | None:
 def condition_text(when: Mapping[str, str], circumstances: Circumstances) -> str:
     """Return the undecided part of a condition in words: ``sglang >=0.5.20; phase: load``."""
     undecided = {key: wanted for key, wanted in when.items() if _one_holds(key, wanted, circumstances) is None}
-    return "; ".join(_in_words(key, wanted) for key, wanted in undecided.items())
+    told = {key: wanted for key, wanted in undecided.items() if key.startswith("--") or wanted not in _THERE_OR_NOT}
+    return "; ".join(_in_words(key, wanted) for key, wanted in told.items())
 
 
 def _one_holds(key: str, wanted: str, circumstances: Circumstances) -> bool | None:
@@ -66,8 +75,12 @@ def _one_holds(key: str, wanted: str, circumstances: Circumstances) -> bool | No
         case flag if flag.startswith("--"):
             return _flag_holds(flag, wanted, circumstances.context.command)
         case _:
-            captures = circumstances.captures
-            return None if captures is None else re.search(wanted, captures.get(key, "\0")) is not None
+            return None if circumstances.captures is None else _value_holds(circumstances.captures.get(key), wanted)
+
+
+def _value_holds(value: str | None, wanted: str) -> bool:
+    """Whether a captured value or fact is of this form, or is not there (``absent``)."""
+    return value is None if wanted == ABSENT else value is not None and re.search(wanted, value) is not None
 
 
 def _flag_holds(flag: str, wanted: str, command: Sequence[str]) -> bool | None:

@@ -8,9 +8,19 @@ import pytest
 
 from sgl_explain.authoring.__main__ import main
 from sgl_explain.authoring.check import problems_in
-from sgl_explain.authoring.flags import DeclaredFlag, flag_lines, flags_at
+from sgl_explain.authoring.flags import (
+    DeclaredFlag,
+    ReleaseFlags,
+    flag_lines,
+    release_flags,
+    successors_by_hand,
+)
 from sgl_explain.authoring.flags.declared import NOT_KNOWN
+from sgl_explain.authoring.flags.successors import successors_in
 from sgl_explain.errors import KnowledgeError
+from sgl_explain.flags import is_before, known_flags
+
+DATA = Path(__file__).resolve().parents[2] / "src" / "sgl_explain" / "data"
 
 OLD = """
 import argparse
@@ -98,7 +108,7 @@ def new(tmp_path: Path) -> Path:
 
 
 def by_name(source: Path) -> dict[str, DeclaredFlag]:
-    return {flag.names[0]: flag for flag in flags_at(source)}
+    return {flag.names[0]: flag for flag in release_flags(source).server}
 
 
 @pytest.mark.parametrize(
@@ -151,16 +161,21 @@ def test_a_wheel_says_the_same_as_its_folder(old: Path, tmp_path: Path):
         for file in old.rglob("*.py"):
             archive.write(file, file.relative_to(old))
 
-    assert flags_at(wheel) == flags_at(old)
+    assert release_flags(wheel) == release_flags(old)
 
 
 def test_what_is_no_release_is_refused(tmp_path: Path):
     with pytest.raises(KnowledgeError, match="neither a folder"):
-        flags_at(tmp_path)
+        release_flags(tmp_path)
+
+
+def lines_of(flags_by_release: dict[str, list[DeclaredFlag]], **by_hand: tuple[str, ...]) -> list[dict]:
+    text = flag_lines({number: ReleaseFlags(tuple(flags)) for number, flags in flags_by_release.items()}, by_hand)
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def test_a_flag_is_one_line_whatever_a_release_calls_it():
-    lines = flag_lines(
+    lines = lines_of(
         {
             "0.5.10": [DeclaredFlag(("--tensor-parallel-size", "--tp-size"), "tp", default=1)],
             "0.4.6.post5": [DeclaredFlag(("--tensor-parallel-size",), "tp"), DeclaredFlag(("--x",), "x", default=())],
@@ -169,16 +184,126 @@ def test_a_flag_is_one_line_whatever_a_release_calls_it():
         }
     )
 
-    assert [json.loads(line) for line in lines.splitlines()] == [
+    assert lines == [
+        {"releases": ["0.4.6.post5", "0.5.9", "0.5.10", "0.5.23"]},
         {
-            "flag": "--tp-size", "aliases": ["--tensor-parallel-size"], "takes": "value", "default": 2,
-            "first": "0.4.6.post5", "last": "0.5.23",
+            "flag": "--tp-size", "takes": "value", "default": 2, "first": "0.4.6.post5", "last": "0.5.23",
+            "aliases": ["--tensor-parallel-size"], "since": {"--tp-size": "0.5.10"},
         },
         {
-            "flag": "--x", "aliases": [], "takes": "nothing", "choices": ["a"], "default": None,
-            "first": "0.4.6.post5", "last": "0.5.9",
+            "flag": "--x", "takes": "nothing", "default": None, "first": "0.4.6.post5", "last": "0.5.9",
+            "choices": ["a"], "since": {"a": "0.5.9"}, "took": {"0.4.6.post5": "value"},
         },
     ]  # fmt: skip
+
+
+def test_choices_that_came_and_went_are_told_by_release():
+    flag = lines_of(
+        {
+            "0.5.3": [DeclaredFlag(("--b",), "b", choices=("old", "kept"))],
+            "0.5.4": [DeclaredFlag(("--b",), "b", choices=("kept", "new"))],
+        }
+    )[1]
+
+    assert (flag["choices"], flag["since"], flag["until"]) == (
+        ["kept", "new", "old"],
+        {"new": "0.5.4"},
+        {"old": "0.5.3"},
+    )
+
+
+def test_a_spelling_that_became_a_flag_of_its_own_belongs_to_that_flag():
+    lines = lines_of(
+        {
+            "0.5.12": [DeclaredFlag(("--window", "--old-window"), "window")],
+            "0.5.13": [DeclaredFlag(("--window",), "window"), DeclaredFlag(("--old-window",), "window")],
+        }
+    )
+
+    assert [(line["flag"], line["first"], line.get("aliases")) for line in lines[1:]] == [
+        ("--old-window", "0.5.12", None),
+        ("--window", "0.5.12", None),
+    ]
+
+
+def test_a_flag_that_goes_as_its_help_comes_back_under_another_name_was_renamed():
+    said = ("The maximum micro batch size in pipeline parallelism.",)
+
+    flag = lines_of(
+        {
+            "0.5.3": [DeclaredFlag(("--max-micro",), "a", said=said)],
+            "0.5.4": [DeclaredFlag(("--pp-max-micro",), "b", said=said)],
+        }
+    )[1]
+
+    assert (flag["flag"], flag["replacement"]) == ("--max-micro", ["--pp-max-micro"])
+
+
+@pytest.mark.parametrize(
+    ("text", "successors"),
+    [
+        ("--cuda-graph-bs-decode", ("--cuda-graph-bs-decode",)),
+        ("--backend-{decode,prefill}=off", ("--backend-decode=off", "--backend-prefill=off")),
+        ("--attn-dp-size <dp-size>", ("--attn-dp-size",)),
+        ("[Deprecated] Alias for --join-mode recover.", ("--join-mode=recover",)),
+        ("Note: it is deprecated now. Please use --swa-ratio instead.", ("--swa-ratio",)),
+        ("is deprecated. Please use '--attention-backend flashmla' instead.", ("--attention-backend=flashmla",)),
+        ("is deprecated. Please set `--moe-a2a-backend` to 'deepep' instead.", ("--moe-a2a-backend=deepep",)),
+        ("is deprecated. Please set `--ep-size` to the same value as `--tp-size` instead.", ("--ep-size",)),
+        ("(Deprecated, use --smg-grpc-mode) Legacy server.", ("--smg-grpc-mode",)),
+        ("It is no longer supported. Use --report-mode with one of: off, both.", ("--report-mode",)),
+        ("Deprecated: on by default. Use --enforce-it to skip conditions.", ()),
+        ("[Deprecated] Use SGLANG_X=1 instead.", ()),
+        ("Use --tp-size for more GPUs.", ()),
+    ],
+)
+def test_what_a_sentence_tells_to_use_instead(text: str, successors: tuple[str, ...]):
+    assert successors_in(text) == successors
+
+
+def test_successors_are_read_from_declarations_and_from_what_is_logged_on_use(tmp_path: Path):
+    source = OLD.replace(
+        'parser.add_argument("--enable-x"',
+        'parser.add_argument("--old-mode", action=DeprecatedAliasStoreAction, new_flag="--mode")\n'
+        '        parser.add_argument("--enable-y", action="store_true", help="Deprecated.")\n'
+        "        warn(\"--enable-y is deprecated. Please set `--backend` to 'fa3' instead.\")\n"
+        '        parser.add_argument("--enable-z", action="store_true", help="Deprecated, use --unknown instead.")\n'
+        '        parser.add_argument("--enable-x"',
+    )
+
+    found = release_flags(release(tmp_path / "0.5.10", server_args=source, choices=CHOICES)).successors
+
+    assert found == {"--old-mode": ("--mode",), "--enable-y": ("--backend=fa3",)}
+
+
+def test_the_successors_by_hand_have_a_source_and_are_needed():
+    by_hand = successors_by_hand(DATA / "flag_successors.toml")
+
+    assert list(by_hand) == sorted(by_hand)
+    for name, (successor,) in by_hand.items():
+        flag = known_flags()[name]
+        assert flag.replacement == (successor,)
+        assert is_before(flag.last_with(name), known_flags()[successor].last_with(successor))
+
+
+def test_successors_by_hand_without_a_source_are_refused(tmp_path: Path):
+    file = tmp_path / "successors.toml"
+    file.write_text('["--x"]\nsuccessor = "--y"\n')
+
+    with pytest.raises(KnowledgeError, match='--x: write successor = "--x" and source'):
+        successors_by_hand(file)
+
+
+def test_the_flags_of_the_benchmark_are_marked(tmp_path: Path):
+    folder = release(tmp_path / "0.5.10", server_args="class ServerArgs: ...")
+    (folder / "sglang" / "bench_serving.py").write_text('parser.add_argument("--num-prompts", type=int, default=1000)')
+
+    lines = flag_lines({"0.5.10": release_flags(folder)}).splitlines()
+
+    assert json.loads(lines[1]) == {
+        "program": "bench_serving", "flag": "--num-prompts", "takes": "value", "default": 1000,
+        "first": "0.5.10", "last": "0.5.10",
+    }  # fmt: skip
 
 
 def test_the_command_writes_the_flags_of_all_releases(old: Path, new: Path, tmp_path: Path, capsys):
@@ -186,10 +311,10 @@ def test_the_command_writes_the_flags_of_all_releases(old: Path, new: Path, tmp_
 
     code = main(["flags", str(old), str(new), "--output", str(output)])
 
-    records = {record["flag"]: record for record in map(json.loads, output.read_text().splitlines())}
+    records = {record["flag"]: record for record in map(json.loads, output.read_text().splitlines()[1:])}
     assert code == 0
     assert (records["--tp-size"]["first"], records["--tp-size"]["last"]) == ("0.4.9", "0.5.23")
-    assert "17 flags written" in capsys.readouterr().out
+    assert "17 flags of 2 releases written" in capsys.readouterr().out
 
 
 def test_the_command_says_what_is_no_release(tmp_path: Path, capsys):
@@ -247,13 +372,13 @@ def check(tmp_path: Path):
         ('set = { "--tensor-parallel-size" = "2" }', ">=0.5.16", []),
         ('remove = ["--widgets"]', ">=0.5.16", ["--widgets is no server flag"]),
         ('set = { "--tp" = "2" }', ">=0.5.16", ["--tp is no server flag; it is short for --tp-size"]),
-        ("", ">=0.5.2,<0.5.16", ["--dcp-size: no release looked at in >=0.5.2,<0.5.16 has it, only 0.5.16 to 0.5.23"]),
+        ("", ">=0.5.2,<0.5.15", ["--dcp-size: no release in >=0.5.2,<0.5.15 has it, only 0.5.15 to 0.5.23"]),
         ("", "==0.5.18", []),
         ('when = { release = ">=0.5.20" }', ">=0.5.2", []),
         (
             'when = { release = "<0.5.10" }',
             ">=0.5.2",
-            ["--dcp-size: no release looked at in >=0.5.2,<0.5.10 has it, only 0.5.16 to 0.5.23"],
+            ["--dcp-size: no release in >=0.5.2,<0.5.10 has it, only 0.5.15 to 0.5.23"],
         ),
         ('run = "docker run --ipc=host"', ">=0.5.16", []),
     ],

@@ -7,6 +7,7 @@ nothing catches goes to ``sys.excepthook`` and makes the exit code 1. ``FAKE_SM`
 
 import json
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -73,10 +74,26 @@ def child(kind, payload, env, with_explainer):
 def diagnosis(error):
     import sgl_explain
 
-    if isinstance(error, SystemExit):
-        error = Path("/dev/fd/2").read_text(encoding="utf-8", errors="replace").partition("\nsgl_explain: ")[0]
-    explanation = sgl_explain.diagnose(error)
+    explanation = sgl_explain.diagnose(argument_error() if isinstance(error, SystemExit) else error)
     return explanation and explanation.to_dict()
+
+
+def argument_error():
+    """What argparse printed before it left, with what this process knows of itself, as the hook has it."""
+    from sgl_explain.environment import current_context
+    from sgl_explain.evidence import Evidence, Raised
+
+    text = Path("/dev/fd/2").read_text(encoding="utf-8", errors="replace").partition("\nsgl_explain: ")[0]
+    message = text.rpartition(": error: ")[2].strip()
+    return Evidence((Raised(("SystemExit",), message),), current_context())
+
+
+def followed(explained, env):
+    """Run the first corrected command of an explanation, if it has one."""
+    fixes = (explained["diagnosis"] or {}).get("fixes", ())
+    command = next((fix["command"] for fix in fixes if "command" in fix), None)
+    argv = [os.path.expanduser(word) for word in shlex.split(command or "")[3:]]  # noqa: PTH111 - words, not all paths
+    return command and {"command": command, **attempt("argv", argv, env)}
 
 
 def attempt(kind, payload, env, with_explainer=False):
@@ -104,8 +121,16 @@ def outcome(case):
     kind = "argv" if "fixed" in case else "code"
     bad, good = case.get(kind), case["fixed" if kind == "argv" else "fixed_code"]
     env, fixed_env = case.get("env", {}), case.get("fixed_env", {})
-    fired = {"plain": attempt(kind, bad, env), "explained": attempt(kind, bad, env, with_explainer=True)} if bad else {}
-    return {"name": case["name"], **fired, "fixed": attempt(kind, good, fixed_env)}
+    if not bad:
+        return {"name": case["name"], "fixed": attempt(kind, good, fixed_env)}
+    explained = attempt(kind, bad, env, with_explainer=True)
+    return {
+        "name": case["name"],
+        "plain": attempt(kind, bad, env),
+        "explained": explained,
+        "fixed": attempt(kind, good, fixed_env),
+        "followed": followed(explained, fixed_env) if case["follow"] else None,
+    }
 
 
 os.dup2(os.dup(1), 9)

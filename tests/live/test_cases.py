@@ -30,24 +30,28 @@ CASES = {name: (entry, case) for entry, name, case in _cases()}
 
 
 def _with_model(argv):
-    return argv if any(word.startswith("--model") for word in argv) else [*MODEL, *argv]
+    has_model = any(word.startswith("--model") for word in argv) or argv[0].startswith("{MODELS}")
+    return argv if has_model else [*MODEL, *argv]
 
 
-def _input_line(name, case, live):
+def _input_line(name, entry, case, live):
     for key in ("argv", "fixed"):
         if key in case:
             case = {**case, key: _with_model(case[key])}
-    return live.filled(json.dumps({**case, "name": name}))
+    # what facts about flags say of a command is a whole command to paste
+    return live.filled(json.dumps({**case, "name": name, "follow": bool(entry.facts)}))
 
 
 @pytest.fixture(scope="session")
-def outcomes(live):
-    """The outcomes of all cases that hold for this release, by name; one warmed process for each kind of GPU."""
+def outcomes(live, request):
+    """The outcomes of the chosen cases that hold for this release, by name; one warmed process for each kind of GPU."""
+    chosen = {item.callspec.params.get("fired") for item in request.session.items if hasattr(item, "callspec")}
+    cases = {name: held for name, held in CASES.items() if name in chosen}
     found = {}
-    for gpu in sorted({case.get("fake_gpu", "") for _, case in CASES.values()}):
+    for gpu in sorted({case.get("fake_gpu", "") for _, case in cases.values()}):
         lines = [
-            _input_line(name, case, live)
-            for name, (_, case) in CASES.items()
+            _input_line(name, entry, case, live)
+            for name, (entry, case) in cases.items()
             if case.get("fake_gpu", "") == gpu and _holds_for(case, live.release)
         ]
         found.update(_run(lines, live, gpu))
@@ -120,6 +124,13 @@ def test_the_corrected_input_raises_nothing(fired):
     _, _, outcome = fired
 
     assert outcome["fixed"]["exit"] == 0, outcome["fixed"]["stderr"][-3000:]
+
+
+def test_the_corrected_command_raises_nothing(fired):
+    _, _, outcome = fired
+    followed = outcome["followed"]
+
+    assert followed is None or followed["exit"] == 0, (followed["command"], followed["stderr"][-3000:])
 
 
 def _without_explanation(text):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sgl_explain.entry import Example, Prevention
-from sgl_explain.explanation import Cause, Explanation, Fix, Nearest
+from sgl_explain.explanation import Cause, Explanation, Nearest
+from sgl_explain.fixing import Fix
 from sgl_explain.render.choose import print_explanation, wants_colour
 from sgl_explain.render.notes import is_note, note
 from sgl_explain.render.page import full_html, short_html

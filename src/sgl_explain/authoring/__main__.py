@@ -80,13 +80,14 @@ def _inventory(arguments: argparse.Namespace) -> int:
 
 
 def _flags(arguments: argparse.Namespace) -> int:
-    from sgl_explain.authoring.flags import flag_lines, flags_at
+    from sgl_explain.authoring.flags import flag_lines, release_flags, successors_by_hand
     from sgl_explain.authoring.source import DEFAULT_CACHE, located, number_of
 
     paths = [located(name, arguments.cache or DEFAULT_CACHE) for name in arguments.releases]
-    text = flag_lines({number_of(path): flags_at(path) for path in paths})
+    flags_by_release = {number_of(path): release_flags(path) for path in paths}
+    text = flag_lines(flags_by_release, successors_by_hand(DATA / "flag_successors.toml"))
     arguments.output.write_text(text, encoding="utf-8")
-    print(f"{len(text.splitlines())} flags written")
+    print(f"{len(text.splitlines()) - 1} flags of {len(paths)} releases written")
     return 0
 
 

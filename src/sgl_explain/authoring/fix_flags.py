@@ -5,14 +5,13 @@ Exemptions stand in ``exemptions.toml`` beside the folder of entries, by id: ``f
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sgl_explain.choosing import choice_rule
 from sgl_explain.entry import Entry, EntryFix
 from sgl_explain.entry_files import read_toml
-from sgl_explain.flags import Flag, flag_called, known_flags
-from sgl_explain.release import in_range, parse_release
+from sgl_explain.flags import flag_called, known_flags, known_releases
+from sgl_explain.release import in_range
 
 if TYPE_CHECKING:
     from sgl_explain.authoring.check import Shelf
@@ -37,10 +36,10 @@ def flags_of_fixes(shelf: "Shelf") -> Iterator[tuple[str, str]]:
 
 
 def flags_in(fix: EntryFix) -> tuple[str, ...]:
-    """Return the flags that a fix sets, removes, chooses or names in its text."""
+    """Return the flags that a fix sets, removes, writes instead, chooses or names in its text; facts are none."""
     rules = [rule.flag for text in fix.choose.values() if (rule := choice_rule(text))]
-    named = (*fix.set, *fix.remove, *fix.choose, *rules, *_FLAG.findall(fix.do))
-    return tuple(name for name in dict.fromkeys(named) if name not in _OF_EVERY_PARSER)
+    named = (*fix.set, *fix.remove, *fix.rename.values(), *fix.choose, *rules, *_FLAG.findall(fix.do))
+    return tuple(name for name in dict.fromkeys(named) if name not in _OF_EVERY_PARSER and "{" not in name)
 
 
 def _speaks_of_others(entry: Entry) -> bool:
@@ -62,24 +61,14 @@ def _problem(name: str, versions: str) -> str:
     if flag is None:
         meant = flag_called(name)
         return f"{name} is no server flag" + (f"; it is short for {meant.name}" if meant else "")
-    if any(_has(release, flag) for release in _releases_in(versions)):
+    if any(flag.has(name, release) for release in _releases_in(versions)):
         return ""
-    return f"{name}: no release looked at in {versions} has it, only {flag.first} to {flag.last}"
-
-
-def _has(release: str, flag: Flag) -> bool:
-    this, first, last = parse_release(release), parse_release(flag.first), parse_release(flag.last)
-    return this is not None and first is not None and last is not None and first <= this <= last
+    return f"{name}: no release in {versions} has it, only {flag.first_with(name)} to {flag.last_with(name)}"
 
 
 def _releases_in(versions: str) -> tuple[str, ...]:
     """The releases looked at in a range; all of them where none is in it, since then nothing is known."""
-    return tuple(release for release in _releases() if in_range(release, versions)) or _releases()
-
-
-@cache
-def _releases() -> tuple[str, ...]:
-    return tuple({release for flag in known_flags().values() for release in (flag.first, flag.last)})
+    return tuple(release for release in known_releases() if in_range(release, versions)) or known_releases()
 
 
 def _exemptions(shelf: "Shelf") -> tuple[dict[str, frozenset[str]], list[tuple[str, str]]]:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from sgl_explain.argument_facts import FACTS
 from sgl_explain.choosing import RULE_WORDS, choice_rule
 from sgl_explain.entry import APPLICABILITIES, LANGUAGES, NEEDS, PHASES, Entry, EntryFix, template_of
 from sgl_explain.flags import known_flags
@@ -43,6 +44,8 @@ def closed_sets(entry: Entry) -> Iterator[str]:
     """Phases, applicabilities, languages and ranges are known ones."""
     if entry.phase and entry.phase not in PHASES:
         yield f"phase: {entry.phase!r} is none of {', '.join(PHASES)}"
+    if entry.facts and entry.facts not in FACTS:
+        yield f"facts: {entry.facts!r} is none of {', '.join(FACTS)}"
     if not is_range(entry.versions):
         yield f"versions: {entry.versions!r} is not a range such as '>=0.5.16,<0.5.20'"
     if entry.example.language not in LANGUAGES:
@@ -85,7 +88,8 @@ def templates(entry: Entry) -> Iterator[str]:
 def captured_names(entry: Entry) -> Iterator[str]:
     """Every name used in a text is captured by every template (a site captures ``message``)."""
     by_template = [Template.parse(text).names for text in entry.templates]
-    captured = frozenset.intersection(*by_template) if by_template else frozenset({"message"})
+    facts = FACTS.get(entry.facts, frozenset())
+    captured = (frozenset.intersection(*by_template) if by_template else frozenset({"message"})) | facts
     if not by_template and not entry.sites:
         return
     choosing = {f"fix {number}" for number, fix in enumerate(entry.fixes, start=1) if fix.choose}
@@ -98,8 +102,8 @@ def captured_names(entry: Entry) -> Iterator[str]:
             )
     for place, when in _conditions(entry):
         for key in when:
-            if key not in ("phase", "release") and key not in _some(by_template) and not key.startswith("--"):
-                yield f"{place}: condition {key!r} is neither phase, release, a flag nor a captured name"
+            if key not in ("phase", "release") and key not in _some(by_template) | facts and not key.startswith("--"):
+                yield f"{place}: condition {key!r} is neither phase, release, a flag, a captured name nor a fact"
 
 
 def chosen_values(entry: Entry) -> Iterator[str]:
@@ -162,7 +166,9 @@ def texts(entry: Entry, *, with_code: bool) -> Iterator[tuple[str, str]]:
 
 
 def _pasted(fix: EntryFix) -> Iterator[str]:
-    yield from (text for text in (fix.run, fix.code, *fix.set.values(), *fix.env.values()) if text)
+    tables = (fix.set, fix.env, fix.rename)
+    pasted = (fix.run, fix.code, *fix.remove, *(text for table in tables for pair in table.items() for text in pair))
+    yield from (text for text in pasted if text)
 
 
 def _needs(entry: Entry) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from sgl_explain.authoring.coverage import Unreachable, coverage
-from sgl_explain.authoring.flags import DeclaredFlag, flags_at
+from sgl_explain.authoring.flags import DeclaredFlag, release_flags
 from sgl_explain.authoring.inventory import Kind, Saying
 from sgl_explain.authoring.raw_source import RawRelease
 from sgl_explain.authoring.source import Release
@@ -80,18 +80,18 @@ def _rank(saying: Saying) -> tuple[bool, int, bool, str, int]:
 
 
 def _flags(path: Path, known: dict[str, Flag], before: Release | None) -> Iterator[str]:
-    declared = {name: flag for flag in flags_at(path) for name in flag.names}
+    declared = {name: flag for flag in release_flags(path).server for name in flag.names}
     spellings = {name: flag for flag in known.values() for name in flag.spellings}
     yield from (f"flag new      {name}" for name in sorted(declared.keys() - spellings.keys()))
-    old = {name for flag in flags_at(before.path) for name in flag.names} if before else set()
+    old = {name for flag in release_flags(before.path).server for name in flag.names} if before else set()
     yield from (f"flag removed  {name}" for name in sorted(old - declared.keys()))
     for name in sorted(declared.keys() & known.keys()):
         yield from _changes(name, known[name], declared[name])
 
 
 def _changes(name: str, known: Flag, declared: DeclaredFlag) -> Iterator[str]:
-    choices = set(map(str, declared.choices or ())) ^ set(map(str, known.choices or ()))
+    choices = set(map(str, declared.choices or ())) ^ set(known.choices_in(None))
     if choices:
         yield f"flag choices  {name}: {', '.join(sorted(choices))}"
     if known.takes != declared.takes:
-        yield f"flag takes    {name}: {declared.takes}, in flags.jsonl {known.takes}"
+        yield f"flag takes    {name}: {declared.takes}, before {known.takes}"

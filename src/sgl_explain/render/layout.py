@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from sgl_explain.command import shell_text, values_in
-from sgl_explain.explanation import Explanation, Fix
+from sgl_explain.explanation import Explanation
+from sgl_explain.fixing import Fix
 
 FIRST_LINE: Final = "sgl_explain: "
 
@@ -44,8 +45,8 @@ def short_form(page: Explanation) -> Iterator[Block]:
         yield from _nearest(page)
         return
     yield from _meaning(page)
-    for number, fix in enumerate(page.fixes):
-        yield from _fix(fix, "Fix" if number == 0 else "Or")
+    for fix, before in zip(page.fixes, (None, *page.fixes), strict=False):
+        yield from _fix(fix, "Fix" if before is None or fix.word != before.word else "Or")
     yield Block("hint", f"sgl-explain show {page.id}", "More")
 
 
@@ -108,9 +109,10 @@ def command_lines(fix: Fix) -> Iterator[str]:
         yield fix.run
     if fix.command:
         yield fix.command
-    elif fix.set or fix.remove:
+    elif fix.set or fix.remove or fix.rename:
         yield "\n".join(
             [
+                *(f"write   {successor} for {word}" for word, successor in fix.rename.items()),
                 *(f"remove  {flag}" for flag in fix.remove),
                 *(f"set     {shell_text((name, *values_in(value)))}" for name, value in fix.set.items()),
             ]

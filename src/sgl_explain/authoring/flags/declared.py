@@ -8,16 +8,16 @@ Three layouts are read: ``parser.add_argument(…)`` in ``ServerArgs.add_cli_arg
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from sgl_explain.authoring.flags.constants import NotConstantError, Place, constant, defined
-from sgl_explain.authoring.inventory.source import Module, Release, release_at
-from sgl_explain.errors import KnowledgeError
+from sgl_explain.authoring.inventory.source import Module, Release
 from sgl_explain.flags import Takes
 
+_TELLING: Final = ("new_flag", "error_message", "help")  # surest first
 SERVER_ARGS: Final = "sglang.srt.server_args"
 FIELDS: Final = "sglang.srt.arg_groups.fields."
+CLIENTS: Final = ("sglang.benchmark.serving", "sglang.bench_serving")
 _SWITCH_ACTIONS: Final = (
     "store_true", "store_false", "store_const", "BooleanOptionalAction",
     "DeprecatedAction", "DeprecatedStoreTrueAction", "DeprecatedStoreConstAction",
@@ -32,25 +32,40 @@ class NotKnown:
 
 
 NOT_KNOWN: Final = NotKnown()
+NOT_GIVEN: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFlag:
-    """A flag as one release declares it: its spellings, the main one first, and what it takes."""
+    """A flag as one release declares it: its spellings, the main one first, and what it takes.
+
+    ``said`` is what its declaration tells a person of it: the successor it names, its help, the error it ends in.
+    """
 
     names: tuple[str, ...]
     field: str
     takes: Takes = "value"
     choices: tuple[object, ...] | None = None
     default: object = NOT_KNOWN
+    said: tuple[str, ...] = ()
 
 
-def flags_at(source: Path) -> tuple[DeclaredFlag, ...]:
-    """Return the server flags of the release in a folder or a wheel; raises KnowledgeError if there is none."""
-    try:
-        return declared_flags(release_at(source))
-    except ValueError as error:
-        raise KnowledgeError([f"{source}: {error}"]) from None
+def client_flags(release: Release) -> tuple[DeclaredFlag, ...]:
+    """Return the flags of the serving benchmark, SGLang's other much used program; none if the release has none."""
+    for name in CLIENTS:
+        module = release.find_module(name)
+        calls = [node for node in ast.walk(module.tree) if isinstance(node, ast.Call)] if module else []
+        if module and (flags := tuple(_flags_added(calls, Place(module)))):
+            return flags
+    return ()
+
+
+def _flags_added(calls: Iterable[ast.Call], place: Place) -> Iterator[DeclaredFlag]:
+    for call in calls:
+        match call:
+            case ast.Call(func=ast.Attribute(attr="add_argument"), args=[ast.Constant(value=str() as name), *_]):
+                if name.startswith("--"):
+                    yield _added_flag(call, place)
 
 
 def declared_flags(release: Release) -> tuple[DeclaredFlag, ...]:
@@ -112,6 +127,10 @@ def _choices(node: ast.expr | None, place: Place) -> tuple[object, ...] | None:
     return tuple(value) if isinstance(value, list) else None
 
 
+def _nargs(options: Mapping[str, ast.expr], place: Place) -> object:
+    return _known(options["nargs"], place) if "nargs" in options else NOT_GIVEN
+
+
 def _last_name(node: ast.expr | None) -> str:
     return ast.unparse(node).rpartition(".")[2] if node is not None else ""
 
@@ -120,9 +139,17 @@ def _action(node: ast.expr | None) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else _last_name(node)
 
 
+def _said(options: Mapping[str, ast.expr], place: Place) -> tuple[str, ...]:
+    texts = (_known(options.get(name), place) for name in _TELLING)
+    return tuple(text for text in texts if isinstance(text, str))
+
+
 def _finished(flag: DeclaredFlag, action: str, nargs: object) -> DeclaredFlag:
-    """What follows from the action and the number of words: the kind, the negative spellings, a switch's default."""
-    is_switch = action in _SWITCH_ACTIONS
+    """What follows from the action and the number of words: the kind, the negative spellings, a switch's default.
+
+    ``nargs`` is NOT_GIVEN where the declaration leaves it to the action.
+    """
+    is_switch = action in _SWITCH_ACTIONS and nargs in (NOT_GIVEN, 0)
     default = False if action == "DeprecatedStoreTrueAction" and flag.default is None else flag.default
     names = flag.names
     if action == "BooleanOptionalAction":
@@ -153,7 +180,7 @@ def _options(annotations: Iterable[ast.expr], place: Place) -> Mapping[str, ast.
             case ast.Call(func=maker, keywords=keywords) if _last_name(maker) == "Arg" and options is None:
                 options = {keyword.arg: keyword.value for keyword in keywords if keyword.arg}
             case _ if options is None and (isinstance(node, ast.JoinedStr) or isinstance(_known(node, place), str)):
-                options = {}
+                options = {"help": node}
     return None if options is None or _known(options.get("no_cli"), place) is True else options
 
 
@@ -163,10 +190,11 @@ def _field_flag(
     main = _known(options.get("cli_name"), place) or f"--{name.replace('_', '-')}"
     names = (main, *(_known(options.get("aliases"), place) or ()))
     extra = {**options, **_action_options(options.get("action_kwargs"))}
-    flag = DeclaredFlag(names, name, "value", _choices(extra.get("choices"), place), _known(value, place))
+    choices = _choices(extra.get("choices"), place)
+    flag = DeclaredFlag(names, name, "value", choices, _known(value, place), _said(extra, place))
     if "default" in extra:
         flag = replace(flag, default=_known(extra["default"], place))
-    nargs = _known(extra.get("nargs"), place)
+    nargs = _nargs(extra, place)
     if "action" in options:
         return _finished(flag, _action(options["action"]), nargs)
     kind = _resolved_kind(annotation, place.module)
@@ -174,7 +202,7 @@ def _field_flag(
         case "Literal" if isinstance(kind, ast.Subscript):
             return replace(flag, choices=flag.choices or _choices(_literals(kind), place))
         case "List" | "list" if "type_parser" not in options:
-            return _finished(flag, "", nargs or "+")
+            return _finished(flag, "", "+" if nargs in (NOT_GIVEN, None) else nargs)
         case "bool":
             return _finished(flag, "store_true", nargs)
         case _:
@@ -239,5 +267,6 @@ def _added_flag(call: ast.Call, place: Place) -> DeclaredFlag:
     field = _known(options.get("dest"), place) or names[0].lstrip("-").replace("-", "_")
     action = _action(options.get("action"))
     default = False if action == "store_true" and "default" not in options else _known(options.get("default"), place)
-    flag = DeclaredFlag(names, field, "value", _choices(options.get("choices"), place), default)
-    return _finished(flag, action, _known(options.get("nargs"), place))
+    choices = _choices(options.get("choices"), place)
+    flag = DeclaredFlag(names, field, "value", choices, default, _said(options, place))
+    return _finished(flag, action, _nargs(options, place))
