@@ -7,27 +7,23 @@ from typing import Final
 from sgl_explain.evidence import Context, Frame, sglang_is_loaded
 from sgl_explain.redact import redacted_argv
 
-# The outermost telling call decides: graph capture runs the model's forward_decode too.
-# Read off sglang 0.4.6.post5 to 0.5.23: srt/server_args, srt/managers/scheduler, srt/model_executor, srt/model_loader.
+# The outermost telling call decides: graph capture runs the model's forward_decode too. A name that says little by
+# itself stands with its file. Read off sglang 0.4.6.post5 to 0.5.23: srt/server_args, srt/managers/scheduler and
+# schedule_batch, srt/model_executor, srt/model_loader, srt/mem_cache/kv_cache_configurator.
+_FUNCTIONS_BY_PHASE: Final = {
+    "arguments": "prepare_server_args check_server_args resolve_once",
+    "load": "load_model load_weights",
+    "kv_pool": "init_memory_pool init_memory_pools alloc_memory_pool profile_max_num_token _profile_available_bytes "
+    "_init_pools kv_cache_configurator.configure post_capture_resize_kv_pool",
+    "graph_capture": "init_cuda_graphs init_all_cuda_graphs init_device_graphs init_piecewise_cuda_graphs "
+    "init_prefill_cuda_graph init_decode_cuda_graph capture_cuda_graphs capture_prefill_graph capture_decode_graph "
+    "capture_one_batch_size capture_one_shape kernel_warmup prewarm_sampling base_runner.warmup _dummy_run",
+    "prefill": "get_new_batch_prefill prepare_for_extend forward_extend forward_split_prefill _execute_extend "
+    "prefill_cuda_graph_runner.execute",
+    "decode": "update_running_batch prepare_for_decode forward_decode _execute_decode decode_cuda_graph_runner.execute",
+}
 _PHASE_BY_FUNCTION: Final = {
-    "prepare_server_args": "arguments",
-    "check_server_args": "arguments",
-    "resolve_once": "arguments",
-    "load_model": "load",
-    "load_weights": "load",
-    "init_memory_pool": "kv_pool",
-    "init_memory_pools": "kv_pool",
-    "alloc_memory_pool": "kv_pool",
-    "profile_max_num_token": "kv_pool",
-    "init_cuda_graphs": "graph_capture",
-    "init_all_cuda_graphs": "graph_capture",
-    "init_device_graphs": "graph_capture",
-    "capture_cuda_graphs": "graph_capture",
-    "capture_one_batch_size": "graph_capture",
-    "get_new_batch_prefill": "prefill",
-    "forward_extend": "prefill",
-    "update_running_batch": "decode",
-    "forward_decode": "decode",
+    name: phase for phase, functions in _FUNCTIONS_BY_PHASE.items() for name in functions.split()
 }
 _PHASE_BY_MODULE: Final = {"sglang.srt.server_args": "arguments", "sglang.srt.arg_groups": "arguments"}
 _LAUNCHERS: Final = ("launch_server.py", "sglang", "launch_router.py", "bench_one_batch.py")
@@ -36,9 +32,13 @@ _LAUNCHERS: Final = ("launch_server.py", "sglang", "launch_router.py", "bench_on
 def phase_of(frames: Iterable[Frame]) -> str | None:
     """Return the phase that a traceback tells, if one of its frames inside SGLang does."""
     ours = [frame for frame in frames if frame.in_sglang]
-    by_function = (_PHASE_BY_FUNCTION.get(frame.function) for frame in ours)
+    by_function = (_PHASE_BY_FUNCTION.get(name) for frame in ours for name in _names_of(frame))
     by_module = (_phase_of_module(frame.module) for frame in ours)
     return next((phase for phase in (*by_function, *by_module) if phase), None)
+
+
+def _names_of(frame: Frame) -> tuple[str, str]:
+    return f"{frame.module.rpartition('.')[2]}.{frame.function}", frame.function
 
 
 def _phase_of_module(module: str) -> str | None:
