@@ -3,6 +3,7 @@
 Lookups go through rare literal words and raise sites, so that a message is never tried against every template.
 """
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,8 +15,8 @@ from math import log
 from pathlib import Path
 from typing import Final
 
-from sgl_explain.entry import Entry, Site
-from sgl_explain.entry_files import entries_in_lines, read_entries
+from sgl_explain.entry import Entry, Site, compiled_entry
+from sgl_explain.entry_files import read_entries
 from sgl_explain.errors import UnknownEntryError
 from sgl_explain.evidence import Raised
 from sgl_explain.template import Template, words_in
@@ -155,4 +156,4 @@ def bundled_knowledge() -> Knowledge:
     from importlib_resources import files  # waits: import sgl_explain must cost nothing
 
     text = (files("sgl_explain") / "data" / BUNDLED).read_text(encoding="utf-8")
-    return Knowledge(entries_in_lines(text, BUNDLED))
+    return Knowledge(compiled_entry(json.loads(line)) for line in text.splitlines())
