@@ -18,6 +18,7 @@ RANK = {
     "secret_shapes": 1,
     "secret_values": 1,
     "http_body": 1,
+    "http_client": 1,
     "evidence": 1,
     "entry": 2,
     "entry_files": 2,

@@ -3,7 +3,7 @@
 import sys
 from types import TracebackType
 
-from sgl_explain.integrations._guard import Undo, explain_error, show_news
+from sgl_explain.integrations._guard import Undo, explanations_of, show_news
 
 
 def hook_excepthook() -> Undo:
@@ -14,7 +14,8 @@ def hook_excepthook() -> Undo:
     def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         previous(kind, error, traceback)
         if is_active:
-            show_news(explain_error(error))
+            for explanation in explanations_of(error):
+                show_news(explanation)
 
     def undo() -> None:
         nonlocal is_active
