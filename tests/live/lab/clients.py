@@ -16,6 +16,7 @@ import sys
 import sgl_explain
 from sgl_explain.integrations import _guard
 
+LOGGER = logging.getLogger("app")
 KEY = "secret-key-1"
 LONG, SHORT = "hello " * 6000, "hello"
 UNCLOSED = "(unclosed"
@@ -71,7 +72,7 @@ def by_requests(base, name):
         response.raise_for_status()
     except requests.HTTPError:
         if name == "unread":
-            log_failure()
+            LOGGER.exception("the request failed")
             assert response.json()["message"], "the body was left for the program to read"
             return
         raise
@@ -95,7 +96,7 @@ def by_httpx(base, name):
                 try:
                     response.raise_for_status()
                 except httpx.HTTPStatusError:
-                    log_failure()
+                    LOGGER.exception("the request failed")
                     assert json.loads(response.read())["message"], "the body was left for the program to read"
         else:
             client.post(base + route, content=content(body)).raise_for_status()
@@ -173,10 +174,6 @@ def openai_options(body):
     return {**own, "extra_body": {"regex": body["regex"]}} if "regex" in body else own
 
 
-def log_failure():
-    logging.getLogger("app").exception("the request failed")
-
-
 def explained(ask, base, name):
     """Log the failure of a request, and tell what was explained on standard error."""
     shown = io.StringIO()
@@ -184,7 +181,7 @@ def explained(ask, base, name):
         try:
             ask(base, name)
         except Exception:
-            log_failure()
+            LOGGER.exception("the request failed")
     text = shown.getvalue()
     ids = re.findall(r"^  More: +sgl-explain show (\S+)$", text, re.MULTILINE)
     assert len(ids) <= 1, text
