@@ -1,6 +1,6 @@
-"""Replies at an HTTP client: SGLang's are believed, those of other servers are left alone. Real clients, canned replies.
+"""Replies at real HTTP clients: SGLang's are believed, those of other servers are left alone.
 
-The real SGLang's answers are in tests/live/test_clients.py; the bodies here are in the forms of other servers' releases.
+The real SGLang answers in tests/live/test_clients.py; the bodies here have the forms of other servers' releases.
 """
 
 import json
@@ -116,7 +116,7 @@ OTHERS = {
             None,
             "model_not_found",
         ),
-    ),  # fmt: skip
+    ),
     "OpenAI: key": (401, nested("Incorrect API key provided: k. You can find", "invalid_request_error", None, "x")),
     "OpenAI: context": (
         400,
@@ -126,7 +126,7 @@ OTHERS = {
             "messages",
             "context_length_exceeded",
         ),
-    ),  # fmt: skip
+    ),
     "OpenAI: sampling": (
         400,
         nested(
@@ -135,7 +135,7 @@ OTHERS = {
             "top_p",
             "decimal_above_max_value",
         ),
-    ),  # fmt: skip
+    ),
     "FastAPI: body": (
         422,
         {"detail": [{"type": "missing", "loc": ["body", "messages"], "msg": "Field required", "input": {}}]},
