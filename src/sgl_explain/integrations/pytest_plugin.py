@@ -23,20 +23,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Hook reports where explanations were asked for."""
     if config.getoption(_NAME) or config.getini(_NAME):
-        config.pluginmanager.register(_Explaining(), "sgl_explain_reports")
+        is_brief = config.getoption("tbstyle", "auto") in ("line", "no")
+        config.pluginmanager.register(_Explaining(has_sections=not is_brief), "sgl_explain_reports")
 
 
 class _Explaining:
     """A section in the report of a failure, a property of the test, one line in the summary.
 
-    Sections and properties are part of the report, and so reach the controller of pytest-xdist and the JUnit file.
+    Where a report is to be one line (``--tb=line``), only the summary names the entry. Sections and properties are
+    part of the report, and so reach the controller of pytest-xdist and the JUnit file.
     """
+
+    def __init__(self, *, has_sections: bool) -> None:
+        self._has_sections = has_sections
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: "pytest.CallInfo[None]") -> Iterator[None]:
         outcome: Any = yield
         report = outcome.get_result()
-        for entry_id in _explain(report, call):
+        for entry_id in self._explain(report, call):
             # the report has a copy; the JUnit file takes them from the last report of the test
             for properties in (report.user_properties, item.user_properties):
                 if (_NAME, entry_id) not in properties:
@@ -46,7 +51,27 @@ class _Explaining:
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:  # noqa: ARG002 - pytest's
         outcome: Any = yield
         report = outcome.get_result()
-        report.user_properties = [(_NAME, entry_id) for entry_id in _explain(report, getattr(report, "call", None))]
+        report.user_properties = [
+            (_NAME, entry_id) for entry_id in self._explain(report, getattr(report, "call", None))
+        ]
+
+    def _explain(self, report: Any, call: Any) -> tuple[str, ...]:
+        """Add a section to the report of a failure; return what explains it, also where it was shown before."""
+        if not report.failed or getattr(call, "excinfo", None) is None:
+            return ()
+        from sgl_explain.integrations._guard import entry_id_of, explanations_of, remember, within_budget
+
+        error = call.excinfo.value
+        explanations = explanations_of(error)
+        text = within_budget(lambda: "\n\n".join(map(str, explanations))) if explanations else None
+        if not text:
+            known = entry_id_of(error)
+            return (known,) if known else ()
+        if self._has_sections:
+            _add_section(report, text)
+        for explanation in explanations:
+            remember(explanation)
+        return tuple(dict.fromkeys(str(explanation.id) for explanation in explanations))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         failures = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
@@ -58,26 +83,8 @@ class _Explaining:
             terminalreporter.write_line(f"sgl_explain: failures explained, by sgl-explain show ID: {told}")
 
 
-def _explain(report: Any, call: Any) -> tuple[str, ...]:
-    """Add a section to the report of a failure; return the ids of what explains it, also where it was shown before."""
-    if not report.failed or getattr(call, "excinfo", None) is None:
-        return ()
-    from sgl_explain.integrations._guard import entry_id_of, explanations_of, remember, within_budget
-
-    error = call.excinfo.value
-    explanations = explanations_of(error)
-    text = within_budget(lambda: "\n\n".join(map(str, explanations))) if explanations else None
-    if not text:
-        known = entry_id_of(error)
-        return (known,) if known else ()
-    _add_section(report, text)
-    for explanation in explanations:
-        remember(explanation)
-    return tuple(dict.fromkeys(str(explanation.id) for explanation in explanations))
-
-
 def _add_section(report: Any, text: str) -> None:
     if hasattr(report.longrepr, "addsection"):
         report.longrepr.addsection(_NAME, text)
-    else:  # errors of collection, doctests
+    else:  # errors of collection
         report.sections.append((_NAME, text))
