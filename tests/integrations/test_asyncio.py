@@ -1,5 +1,6 @@
 """Errors inside event loops, asyncio's and uvloop's: forgotten tasks, callbacks, handlers, groups of several errors."""
 
+import re
 import sys
 
 import pytest
@@ -143,6 +144,19 @@ def test_each_leaf_of_an_anyio_group_is_explained(program, uses_uvloop):
     done = program(AT_ONCE + TWO + ANYIO.replace("USE_UVLOOP", str(uses_uvloop)))
 
     assert shown(done.stderr) == [DSPARK_ID, SAMPLING_ID], done.stderr
+
+
+def test_the_traceback_of_a_group_is_unchanged(program):
+    body = (AT_ONCE + TWO + ANYIO.replace("USE_UVLOOP", "False")).split("\n", 2)[2]
+    plain = program("import sgl_explain\n" + body)
+    explained = program("import sgl_explain; sgl_explain.install()\n" + body)
+
+    assert "ValueError: DSpark" in plain.stderr
+    assert without_places(explained.stderr).startswith(without_places(plain.stderr).rstrip("\n"))
+
+
+def without_places(text):
+    return re.sub(r"0x[0-9a-f]+", "", text)
 
 
 def test_leaves_that_say_the_same_are_explained_once(program):
