@@ -20,6 +20,7 @@ RANK = {
     "spelling": 1,
     "mending": 1,
     "http_body": 1,
+    "http_client": 1,
     "evidence": 1,
     "entry": 2,
     "entry_files": 2,

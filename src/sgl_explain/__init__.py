@@ -14,16 +14,22 @@ if TYPE_CHECKING:
     from sgl_explain.integrations.installation import uninstall as uninstall
     from sgl_explain.integrations.ipython import load_ipython_extension as load_ipython_extension
     from sgl_explain.integrations.ipython import unload_ipython_extension as unload_ipython_extension
+    from sgl_explain.integrations.log_config import ExplainFilter as ExplainFilter
+    from sgl_explain.integrations.log_config import ExplainFormatter as ExplainFormatter
+    from sgl_explain.integrations.log_config import explain_event as explain_event
     from sgl_explain.knowledge_base import bundled_knowledge as knowledge
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "ExplainFilter": ("sgl_explain.integrations.log_config", "ExplainFilter"),
+    "ExplainFormatter": ("sgl_explain.integrations.log_config", "ExplainFormatter"),
     "Explanation": ("sgl_explain.explanation", "Explanation"),
     "diagnose": ("sgl_explain.diagnosis", "diagnose"),
     "scan": ("sgl_explain.diagnosis", "scan"),
     "knowledge": ("sgl_explain.knowledge_base", "bundled_knowledge"),
     "explain": ("sgl_explain.integrations.explain", "explain"),
+    "explain_event": ("sgl_explain.integrations.log_config", "explain_event"),
     "install": ("sgl_explain.integrations.installation", "install"),
     "uninstall": ("sgl_explain.integrations.installation", "uninstall"),
     "load_ipython_extension": ("sgl_explain.integrations.ipython", "load_ipython_extension"),
@@ -31,9 +37,12 @@ _HOME = {
 }
 
 __all__ = [
+    "ExplainFilter",
+    "ExplainFormatter",
     "Explanation",
     "diagnose",
     "explain",
+    "explain_event",
     "install",
     "knowledge",
     "load_ipython_extension",

@@ -139,6 +139,7 @@ class Entry:
     facts: str = ""
     wrapper: bool = False
     harmless: bool = False
+    shared_with: tuple[str, ...] = ()
 
     @property
     def is_third_party(self) -> bool:

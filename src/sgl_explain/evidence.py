@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Final
 
-from sgl_explain.http_body import messages_in_body, messages_in_text
+from sgl_explain.http_body import Origin, Reply, replies_in_text
+from sgl_explain.http_client import is_of_http_client, origin_by_address, replies_of
 from sgl_explain.redact import redacted
 
 MAX_MESSAGE_CHARS: Final = 16_000
@@ -39,12 +40,13 @@ class Raised:
 
     ``types`` are class names, the exception's own first, then its bases (as far as they are known); empty for a
     message whose exception is not known, such as a log line or an HTTP error body. ``frames`` run from the
-    outermost call to the raise.
+    outermost call to the raise. ``server`` is what a server's reply shows of the server that gave it.
     """
 
     types: tuple[str, ...]
     message: str
     frames: tuple[Frame, ...] = ()
+    server: Origin = ""
 
     @property
     def sglang_frame(self) -> Frame | None:
@@ -81,6 +83,11 @@ class Evidence:
         known = self.context.sglang_in_picture or self.context.deliberate
         return known or any(frame.in_sglang for raised in self.raised for frame in raised.frames)
 
+    @property
+    def may_involve_sglang(self) -> bool:
+        """Whether it is worth asking: SGLang is involved, or a server answered as SGLang does."""
+        return self.involves_sglang or any(raised.server for raised in self.raised)
+
     def within(self, context: Context) -> "Evidence":
         """Return the same failure in another context."""
         return replace(self, context=context)
@@ -94,9 +101,24 @@ def evidence_from(error: BaseException, context: Context | None = None) -> Evide
     """
     links: list[Raised] = []
     for link in links_of(error):
-        links.append(_raised_from(link))
-        links.extend(_replies(link))
+        raised = _raised_from(link)
+        links.append(raised)
+        links.extend(map(_as_raised, replies_of(link)) if is_of_http_client(link) else replies_in(raised.message))
     return Evidence(tuple(links), context or Context())
+
+
+def replies_in(message: str) -> tuple[Raised, ...]:
+    """Return what a server answered, where a message quotes an HTTP error body."""
+    if "{" not in message:
+        return ()
+    try:
+        return tuple(map(_as_raised, replies_in_text(message)))
+    except RecursionError:  # braces nested a thousand deep are no server's reply
+        return ()
+
+
+def _as_raised(reply: Reply) -> Raised:
+    return Raised((), clipped(reply.message), server=reply.origin)
 
 
 def clipped(text: str) -> str:
@@ -127,6 +149,14 @@ def links_of(error: BaseException) -> Iterator[BaseException]:
                 waiting.append(reached)
 
 
+def failures_in(error: BaseException) -> tuple[BaseException, ...]:
+    """Return what failed by itself: the leaves of the groups in a chain, or the exception where there is no group."""
+    links = list(links_of(error))
+    leaves = {id(member): member for link in links for member in _members(link) if not _members(member)}
+    reached = set(map(id, links))
+    return tuple(leaf for key, leaf in leaves.items() if key in reached) or (error,)
+
+
 def _members(error: BaseException) -> tuple[BaseException, ...]:
     """The exceptions of a group (PEP 654, also of its backport); duck-typed for Python 3.10."""
     members = getattr(error, "exceptions", ())
@@ -138,9 +168,10 @@ def _raised_from(error: BaseException) -> Raised:
     mro = (cls for cls in type(error).__mro__ if cls not in (object, BaseException, Exception))
     own = type_name(type(error))
     types = dict.fromkeys((own, *map(type_name, mro)))
-    # what an HTTP client raises was said by a server; the frames around it are the client's
-    frames = () if _is_of_http_client(error) else _frames_of(error.__traceback__)
-    return Raised(tuple(types), _message_of(error), frames)
+    if is_of_http_client(error):
+        # it was said by a server; the frames around it are the client's
+        return Raised(tuple(types), _message_of(error), server=origin_by_address(error))
+    return Raised(tuple(types), _message_of(error), _frames_of(error.__traceback__))
 
 
 def _message_of(error: BaseException) -> str:
@@ -165,35 +196,6 @@ def _frame_of(traceback: TracebackType) -> Frame:
     module = names.get("__name__")
     line = linecache.getline(code.co_filename, traceback.tb_lineno, names).strip()
     return Frame(module if isinstance(module, str) else "", code.co_name, redacted(line[:MAX_LINE_CHARS]))
-
-
-def _replies(error: BaseException) -> tuple[Raised, ...]:
-    """What a server answered, where an HTTP client's exception carries it (openai, requests, httpx)."""
-    if not _is_of_http_client(error):
-        return ()
-    found = messages_in_body(getattr(error, "body", None))
-    response = getattr(error, "response", None)
-    if not found and response is not None:
-        found = messages_in_text(_text_of(response))
-    return tuple(Raised((), clipped(message)) for message in found)
-
-
-def _is_of_http_client(error: BaseException) -> bool:
-    return str(type(error).__module__).partition(".")[0] in _HTTP_CLIENTS
-
-
-def _text_of(response: object) -> str:
-    """The body of a response that was read already; a streaming one is left unread."""
-    if not getattr(response, "is_stream_consumed", True) or getattr(response, "_content", b"") is False:
-        return ""
-    try:
-        text = getattr(response, "text", "")
-    except Exception:  # noqa: BLE001 - httpx raises of its own for a body that was not read
-        return ""
-    return text if isinstance(text, str) else ""
-
-
-_HTTP_CLIENTS: Final = frozenset({"openai", "requests", "httpx", "aiohttp", "urllib"})
 
 
 def sglang_is_loaded() -> bool:

@@ -27,8 +27,10 @@ _FOREIGN_TYPE_WEIGHT: Final = 40
 _MOVED_WEIGHT: Final = 32
 # One that only the user's own code had a part in, this short, is the user's own: import vllm, a["lm_head.weight"].
 _STRANGER_WEIGHT: Final = 20
-# A server's reply outside any SGLang process is believed only if its text is unmistakable.
+# A server's reply outside any SGLang process is believed if its text is unmistakable; where others answer with the
+# same text, or it is shorter, its form must speak for SGLang too, and the explanation is only probable.
 _REPLY_WEIGHT: Final = 18
+_SHORT_REPLY_WEIGHT: Final = 9
 
 # Of fuzz.ratio, 0 to 100: shown as probable, mentioned as similar, and the lead over the runner-up that it takes.
 _PROBABLE_RATIO: Final = 86.0
@@ -105,7 +107,8 @@ def _precedence(verdict: Verdict) -> tuple[bool, bool, bool, int, float]:
 
 
 def _best_for_link(link: Raised, depth: int, evidence: Evidence, knowledge: Knowledge) -> Verdict | None:
-    fits = [verdict for verdict in _judged(link, depth, knowledge) if _may_speak(verdict, evidence)]
+    believed = (_as_believed(verdict, evidence) for verdict in _judged(link, depth, knowledge))
+    fits = [verdict for verdict in believed if verdict is not None]
     harmless = [verdict for verdict in fits if verdict.entry.harmless]
     speaking = harmless or [verdict for verdict in fits if not verdict.entry.wrapper] or fits
     ranked = sorted(speaking, key=lambda verdict: (verdict.confidence == "exact", verdict.score), reverse=True)
@@ -136,12 +139,17 @@ def _are_related(one: Entry, other: Entry) -> bool:
     return other.id in one.related or one.id in other.related
 
 
-def _may_speak(verdict: Verdict, evidence: Evidence) -> bool:
-    """Errors outside SGLang are left alone; a server's reply is believed when its text is unmistakable."""
-    if evidence.involves_sglang:
-        return True
-    is_reply = not verdict.raised.types and not verdict.entry.is_third_party
-    return is_reply and verdict.confidence == "exact" and verdict.score >= _REPLY_WEIGHT
+def _as_believed(verdict: Verdict, evidence: Evidence) -> Verdict | None:
+    """Errors outside SGLang are left alone; a server's reply is believed as far as text and form show whose it is."""
+    server = verdict.raised.server
+    if evidence.involves_sglang or server == "sglang":
+        return verdict
+    if verdict.entry.is_third_party or (verdict.raised.types and not server):
+        return None
+    if not verdict.entry.shared_with and verdict.confidence == "exact" and verdict.score >= _REPLY_WEIGHT:
+        return verdict
+    is_likely = server == "perhaps sglang" and verdict.score >= _SHORT_REPLY_WEIGHT
+    return replace(verdict, confidence="probable") if is_likely else None
 
 
 def _judged(link: Raised, depth: int, knowledge: Knowledge) -> list[Verdict]:

@@ -17,7 +17,7 @@ def test_what_a_signal_handler_raises_reaches_the_program(program):
         "for turn in range(10):\n"
         "    signal.setitimer(signal.ITIMER_REAL, 0.02)\n"
         "    try:\n"
-        "        while True: guard.show(guard.explain_error(ValueError('x')))\n"
+        "        while True: [guard.show(e) for e in guard.explanations_of(ValueError(1))]\n"
         "    except Timeout: caught += 1\n"
         "print(caught)"
     )

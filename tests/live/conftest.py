@@ -1,11 +1,16 @@
 """The real SGLang environments, and this checkout's wheel installed for them."""
 
+import contextlib
 import importlib.util
 import os
+import signal
+import socket
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -22,6 +27,11 @@ RELEASES = build_env.RELEASES
 @dataclass(frozen=True)
 class LiveSglang:
     """One real SGLang release with sgl_explain installed beside it."""
+
+    SERVE: ClassVar[str] = (
+        "--device cpu --cuda-graph-backend-prefill=disabled --cuda-graph-backend-decode=disabled "
+        "--max-total-tokens 4096 --host 127.0.0.1 --port {PORT}"
+    )
 
     release: str
     folder: Path
@@ -55,6 +65,28 @@ class LiveSglang:
             text = text.replace(name, folder)
         return text
 
+    def launch(self, flags: str, **env: str) -> "subprocess.Popen[str]":
+        """Start a server in its own process group; what it prints goes to one pipe."""
+        words = self.filled(f"--model-path {{MODELS}}/tiny-llama {flags}".replace("{PORT}", str(free_port()))).split()
+        return subprocess.Popen(
+            [self.python, "-m", "sglang.launch_server", *words],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.env(**env), start_new_session=True,
+        )  # fmt: skip
+
+    @staticmethod
+    def end(process: "subprocess.Popen[str]") -> None:
+        """Kill a server with all of its processes."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=30)
+        process.stdout.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
@@ -69,3 +101,19 @@ def installed(tmp_path_factory):
 def live(request, installed):
     """The real SGLang, release by release."""
     return LiveSglang(request.param, build_env.environment(request.param), installed)
+
+
+@pytest.fixture(scope="session")
+def server(live):
+    """A tiny model, really served on the CPU; gives its base address. Tests in one module share one a release."""
+    port = free_port()
+    flags = live.SERVE.replace("{PORT}", str(port)) + " --api-key secret-key-1"
+    process = live.launch(flags, PYTHONPATH=os.pathsep.join([str(live.installed), str(HERE / "lab" / "stubs")]))
+    try:
+        for line in process.stdout:
+            if "The server is fired up" in line:
+                break
+        threading.Thread(target=process.stdout.read, daemon=True).start()  # a full pipe would stop the server
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        live.end(process)

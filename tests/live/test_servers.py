@@ -1,20 +1,13 @@
-"""Real launches with only the package installed: main process, scheduler child, and the answers of a running server."""
+"""Real launches with only the package installed: the main process, a scheduler child, and the log they leave."""
 
-import contextlib
 import json
-import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
-from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
 VOLATILE = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|pid=\d+|0x[0-9a-f]+|avail mem=[\d.]+|random_seed=\d+|'random_seed': \d+"
 )
@@ -22,41 +15,15 @@ DSPARK = (
     "--device cuda --speculative-algorithm DSPARK --speculative-draft-model-path {MODELS}/tiny-draft "
     "--speculative-dspark-block-size 4 --speculative-num-draft-tokens 8"
 )  # fmt: skip
-SERVE = (
-    "--device cpu --cuda-graph-backend-prefill=disabled --cuda-graph-backend-decode=disabled --max-total-tokens 4096 "
-    "--host 127.0.0.1 --port {PORT}"
-)  # fmt: skip
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def launch(live, flags, **env):
-    """Start a server in its own process group; what it prints goes to one pipe."""
-    words = live.filled(f"--model-path {{MODELS}}/tiny-llama {flags}".replace("{PORT}", str(free_port()))).split()
-    return subprocess.Popen(
-        [live.python, "-m", "sglang.launch_server", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=live.env(**env), start_new_session=True,
-    )  # fmt: skip
-
-
-def end(process):
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait(timeout=30)
-    process.stdout.close()
 
 
 def run_to_its_end(live, flags, **env):
-    process = launch(live, flags, **env)
+    process = live.launch(flags, **env)
     try:
         text, _ = process.communicate(timeout=240)
         return text, process.returncode
     finally:
-        end(process)
+        live.end(process)
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +33,7 @@ def dspark(live):
 
 @pytest.fixture(scope="session")
 def missing_module(live):
-    return run_to_its_end(live, SERVE), run_to_its_end(live, SERVE, SGLANG_EXPLAIN="0")
+    return run_to_its_end(live, live.SERVE), run_to_its_end(live, live.SERVE, SGLANG_EXPLAIN="0")
 
 
 def line_after(text, beginning):
@@ -134,73 +101,3 @@ def test_the_log_it_left_behind_is_explained(missing_module, prefix, tmp_path):
 
     assert [(record["exception"], "vllm" in record["message"]) for record in causes] == [("ModuleNotFoundError", True)]
     assert text.splitlines()[causes[0]["line"] - 1].endswith("Traceback (most recent call last):")
-
-
-@pytest.fixture(scope="session")
-def server(live):
-    """A tiny model, really served on the CPU; gives its base address."""
-    port = free_port()
-    flags = SERVE.replace("{PORT}", str(port)) + " --api-key secret-key-1"
-    python_path = os.pathsep.join([str(live.installed), str(HERE / "lab" / "stubs")])
-    process = launch(live, flags, PYTHONPATH=python_path)
-    try:
-        for line in process.stdout:
-            if "The server is fired up" in line:
-                break
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        end(process)
-
-
-CLIENT = """
-import json, sys, openai, sgl_explain
-client = openai.OpenAI(base_url=sys.argv[1] + "/v1", api_key=sys.argv[2], max_retries=0)
-try:
-    messages = [{"role": "user", "content": "hello"}]
-    client.chat.completions.create(model="m", messages=messages, **json.loads(sys.argv[3]))
-except openai.APIError as error:
-    explanation = sgl_explain.diagnose(error)
-    print(json.dumps(explanation and explanation.to_dict()))
-"""
-
-
-@pytest.mark.parametrize(
-    ("key", "options", "word"),
-    [
-        ("secret-key-1", {"top_p": 3}, "top_p has the value 3"),
-        ("secret-key-1", {"max_tokens": 100000}, "context"),
-        ("wrong-key", {}, "key"),
-    ],
-)
-def test_what_the_server_answers_is_explained_at_the_openai_client(live, server, key, options, word):
-    done = subprocess.run(
-        [live.python, "-c", CLIENT, server, key, json.dumps(options)],
-        capture_output=True, text=True, env=live.env(), check=True, timeout=120,
-    )  # fmt: skip
-    explanation = json.loads(done.stdout)
-
-    assert explanation, done.stdout
-    assert word in explanation["title"].lower() + explanation["meaning"].lower()
-
-
-def test_a_plain_http_body_is_explained(server):
-    request = urllib.request.Request(
-        f"{server}/generate",
-        data=json.dumps({"text": "hello", "sampling_params": {"top_p": 3}}).encode(),
-        headers={"Content-Type": "application/json", "Authorization": "Bearer secret-key-1"},
-    )
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(request, timeout=60)
-    body = caught.value.read().decode()
-    command = [sys.executable, "-m", "sgl_explain", "--json", body]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, body
-    assert json.loads(done.stdout)["captures"]["given"] == "3"
-
-
-def test_the_server_lives_on_after_bad_requests(server):
-    time.sleep(1)
-    request = urllib.request.Request(f"{server}/health", headers={"Authorization": "Bearer secret-key-1"})
-
-    assert urllib.request.urlopen(request, timeout=30).status == 200

@@ -32,6 +32,9 @@ WARM_BUDGET_S: Final = 1.0
 AFTERMATH_S: Final = 10.0
 """For how long after an explanation what follows counts as the same failure seen by another surface."""
 
+_MAX_PAGES: Final = 8
+"""How many explanations one group of exceptions gets at most: a thousand requests can fail together."""
+
 _MAX_REMEMBERED: Final = 512
 _MARK: Final = "__sgl_explained__"
 _NOT_ERRORS: Final = (KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration, StopAsyncIteration)
@@ -90,13 +93,21 @@ def within_budget(work: Callable[[], _T]) -> _T | None:
     return found[0] if found else None
 
 
-def explain_error(error: BaseException) -> "Explanation | None":
-    """Explain a live exception once; None if nothing accounts for it or it was judged before."""
+def explanations_of(error: BaseException) -> "tuple[Explanation, ...]":
+    """Explain a live exception once, each leaf of a group for itself; empty if there is nothing (more) to say."""
     if isinstance(error, _NOT_ERRORS) or _mark_of(error) is not None:
-        return None
-    found = within_budget(lambda: _explained_error(error))
-    _mark(error, found.id if found else "")
+        return ()
+    found = within_budget(lambda: _news_of(error)) or ()
+    _mark(error, found[0].id if found else "")
     return found
+
+
+def entry_id_of(error: BaseException) -> str | None:
+    """Return which entry accounts for a live exception, shown or not; this does not count as showing it."""
+    mark = _mark_of(error)
+    if mark is None and not isinstance(error, _NOT_ERRORS):
+        mark = within_budget(lambda: next((page.id for _, page in _pages_of(error)), None))
+    return mark if isinstance(mark, str) and mark else None
 
 
 def explained_safely(evidence: "Evidence") -> "Explanation | None":
@@ -107,19 +118,37 @@ def explained_safely(evidence: "Evidence") -> "Explanation | None":
     return found if isinstance(found, explanation.Explanation) and isinstance(found.id, str) else None
 
 
-def _explained_error(error: BaseException) -> "Explanation | None":
-    from sgl_explain.environment import current_context
-    from sgl_explain.evidence import evidence_from, links_of
+def _news_of(error: BaseException) -> "tuple[Explanation, ...]":
+    """The pages that no link of their chain was explained by yet, the same page once."""
+    from sgl_explain.evidence import links_of
 
-    links = list(links_of(error))
-    if any(_has_note_of_ours(link) for link in links):
-        return None
-    found = explained_safely(evidence_from(error, current_context()))
-    if found is None or found.is_harmless or found.id in {_mark_of(link) for link in links}:
-        return None
-    for link in links:
-        _mark(link, found.id)
-    return found
+    if any(_has_note_of_ours(link) for link in links_of(error)):
+        return ()
+    news = {}
+    for failure, page in _pages_of(error):
+        links = list(links_of(failure))
+        if page.id not in {_mark_of(link) for link in links}:
+            news[_key(page)] = page
+        for link in links:
+            _mark(link, page.id)
+    return tuple(news.values())[:_MAX_PAGES]
+
+
+def _pages_of(error: BaseException) -> "list[tuple[BaseException, Explanation]]":
+    """What accounts for each leaf of a group, or for the whole chain where that explains more."""
+    from dataclasses import replace
+
+    from sgl_explain.environment import current_context
+    from sgl_explain.evidence import evidence_from, failures_in
+
+    whole = evidence_from(error, current_context())
+    context = replace(whole.context, sglang_in_picture=whole.involves_sglang)
+    failures = failures_in(error)
+    leaves = [leaf for leaf in failures if leaf is not error and not isinstance(leaf, _NOT_ERRORS)]
+    found = [(leaf, explained_safely(evidence_from(leaf, context))) for leaf in leaves]
+    if not any(page for _, page in found):
+        found = [(error, explained_safely(whole))]
+    return [(failure, page) for failure, page in found if page is not None and not page.is_harmless]
 
 
 def is_news(explanation: "Explanation", within_s: float = math.inf) -> bool:
@@ -138,13 +167,13 @@ def show(explanation: "Explanation | None") -> None:
     if explanation is None:
         return
     if _process.display is not None:
-        _remember(explanation)
+        remember(explanation)
         _process.display(explanation)
         return
     stream = sys.stderr
     text = within_budget(lambda: _rendered(explanation, stream))
     if isinstance(text, str):
-        _remember(explanation)
+        remember(explanation)
         _write(text, stream)
 
 
@@ -179,7 +208,8 @@ def _key(explanation: "Explanation") -> tuple[object, ...]:
     return (explanation.id, *sorted(explanation.captures.items()))
 
 
-def _remember(explanation: "Explanation") -> None:
+def remember(explanation: "Explanation") -> None:
+    """Count an explanation as shown."""
     if len(_process.told) >= _MAX_REMEMBERED:
         _process.told.pop(next(iter(_process.told)))
     _process.told[_key(explanation)] = time.monotonic()

@@ -14,7 +14,7 @@ from operator import attrgetter
 from types import FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-from sgl_explain.integrations._guard import explain_error, show, within_budget
+from sgl_explain.integrations._guard import explanations_of, show, within_budget
 
 if TYPE_CHECKING:
     from sgl_explain.explanation import Explanation
@@ -60,15 +60,14 @@ def explain(function: Callable[..., Any] | None = None, /, *, show: Show = "note
 
 
 def _attach(error: BaseException, how: Show) -> None:
-    explanation = explain_error(error)
-    if explanation is None:
-        return
+    explanations = explanations_of(error)
     if how == "stderr" or sys.version_info < (3, 11):
-        show(explanation)
+        for explanation in explanations:
+            show(explanation)
         return
-    text = within_budget(lambda: _note(explanation))
-    if isinstance(text, str):
-        BaseException.add_note(error, text)
+    for text in within_budget(lambda: list(map(_note, explanations))) or ():
+        if isinstance(text, str):
+            BaseException.add_note(error, text)
 
 
 def _note(explanation: "Explanation") -> str:

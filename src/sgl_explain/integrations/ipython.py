@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from sgl_explain.integrations._guard import Undo, explain_error, show, show_by, within_budget
+from sgl_explain.integrations._guard import Undo, explanations_of, show, show_by, within_budget
 
 if TYPE_CHECKING:
     from sgl_explain.explanation import Explanation
@@ -67,8 +67,8 @@ def _wrap(shell: Any, name: str) -> Undo:
         # the shell's own look-up, before it runs: showing the traceback changes what sys.exc_info() says
         error = _shown_error(args, kwargs) if is_active else None
         result = previous(*args, **kwargs)
-        if error is not None:
-            show(explain_error(error))
+        for explanation in explanations_of(error) if error is not None else ():
+            show(explanation)
         return result
 
     def undo() -> None:

@@ -7,21 +7,14 @@ is done, in the same thread, before the process can go on to its end.
 """
 
 import logging
-import re
-import time
-from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import wrapt
 
-from sgl_explain.integrations._guard import Undo, explain_error, is_off, show
+from sgl_explain.integrations._guard import Undo, explanations_of, is_off, show
+from sgl_explain.integrations._records import Recent, error_of, is_of_sglang, text_of
 from sgl_explain.integrations._texts import explain_text
-
-_DIGITS: Final = re.compile(r"\d+")
-_MAX_SEEN: Final = 256
-_SEEN_CHARS: Final = 400
-_MAX_A_SECOND: Final = 4
 
 
 def hook_log_records() -> Undo:
@@ -30,7 +23,7 @@ def hook_log_records() -> Undo:
     Bounded for busy servers: texts that differ in digits only are looked at once, and four others a second.
     """
     is_active = True
-    recent = _Recent()
+    recent = Recent()
 
     def call_handlers(wrapped: Callable[..., None], _: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         wrapped(*args, **kwargs)
@@ -53,40 +46,16 @@ def hook_log_records() -> Undo:
     return undo
 
 
-class _Recent:
-    """Which texts were looked at lately, and how many in this second."""
-
-    def __init__(self) -> None:
-        self._seen: OrderedDict[str, None] = OrderedDict()
-        self._second = 0
-        self._count = 0
-
-    def is_worth_a_look(self, text: str) -> bool:
-        key = _DIGITS.sub("#", text[:_SEEN_CHARS])
-        if key in self._seen or not self._has_room():
-            return False
-        self._seen[key] = None
-        if len(self._seen) > _MAX_SEEN:
-            self._seen.popitem(last=False)
-        return True
-
-    def _has_room(self) -> bool:
-        second = int(time.monotonic())
-        self._count = self._count + 1 if second == self._second else 1
-        self._second = second
-        return self._count <= _MAX_A_SECOND
-
-
-def _explain(record: logging.LogRecord, recent: _Recent) -> None:
-    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+def _explain(record: logging.LogRecord, recent: Recent) -> None:
+    error = error_of(record)
     if error is not None:
-        show(explain_error(error))
+        for explanation in explanations_of(error):
+            show(explanation)
         return
-    # what a handler's formatter left, so that the arguments are not formatted twice
-    text = record.__dict__.get("message") or record.msg
-    if not isinstance(text, str) or not recent.is_worth_a_look(text):
+    text = text_of(record)
+    if not recent.is_worth_a_look(text):
         return
-    explanation = explain_text(text, in_sglang=record.name.partition(".")[0] == "sglang")
-    # "Received sigquit from a child": the child has logged, and explained, its own failure
-    if explanation is not None and not explanation.is_wrapper:
-        show(explanation)
+    for explanation in explain_text(text, in_sglang=is_of_sglang(record)):
+        # "Received sigquit from a child": the child has logged, and explained, its own failure
+        if not explanation.is_wrapper:
+            show(explanation)

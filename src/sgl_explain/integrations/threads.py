@@ -2,7 +2,7 @@
 
 import threading
 
-from sgl_explain.integrations._guard import Undo, explain_error, show_news
+from sgl_explain.integrations._guard import Undo, explanations_of, show_news
 
 
 def hook_threads() -> Undo:
@@ -13,7 +13,8 @@ def hook_threads() -> Undo:
     def hook(arguments: threading.ExceptHookArgs, /) -> None:
         previous(arguments)
         if is_active and arguments.exc_value is not None:
-            show_news(explain_error(arguments.exc_value))
+            for explanation in explanations_of(arguments.exc_value):
+                show_news(explanation)
 
     def undo() -> None:
         nonlocal is_active

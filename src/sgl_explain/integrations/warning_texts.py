@@ -41,4 +41,5 @@ def _explain(message: Any) -> None:
     arguments = getattr(getattr(message, "message", None), "args", ())
     text = arguments[0] if arguments else None
     if isinstance(text, str) and TRACEBACK in text:
-        show(explain_text(text))
+        for explanation in explain_text(text):
+            show(explanation)

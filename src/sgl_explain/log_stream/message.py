@@ -3,10 +3,8 @@
 import re
 from typing import Final
 
-from sgl_explain.evidence import Raised
-from sgl_explain.http_body import messages_in_text
+from sgl_explain.evidence import Raised, replies_in
 from sgl_explain.log_stream.traceback_text import exception_in
-from sgl_explain.redact import redacted
 
 Told = tuple[tuple[str, ...], str]
 """Type names and a message."""
@@ -68,15 +66,6 @@ class UsageText:
 
 def with_replies(raised: Raised) -> tuple[Raised, ...]:
     """Return what was raised and the messages of an HTTP error body inside it; of a bare body, only those."""
-    told = tuple(Raised((), redacted(reply)) for reply in _replies(raised.message))
+    told = replies_in(raised.message)
     is_body = not raised.types and raised.message.lstrip().startswith(("{", "data:"))
     return told if told and is_body else (raised, *told)
-
-
-def _replies(message: str) -> tuple[str, ...]:
-    if "{" not in message:
-        return ()
-    try:
-        return messages_in_text(message)
-    except RecursionError:  # braces nested a thousand deep are no server's reply
-        return ()
