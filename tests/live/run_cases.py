@@ -5,6 +5,7 @@ explainer, the bad input with ``sgl_explain.install()``, and the corrected input
 nothing catches goes to ``sys.excepthook`` and makes the exit code 1. ``FAKE_SM`` shows SGLang CUDA devices.
 """
 
+import gc
 import json
 import os
 import shlex
@@ -24,6 +25,13 @@ import sglang.srt.managers.io_struct
 import sglang.srt.speculative.spec_info
 import sglang.srt.utils.hf_transformers_utils
 from sglang.srt.server_args import prepare_server_args
+
+import sgl_explain
+
+# what every child needs is loaded once, and shared with them
+sgl_explain.diagnose("nothing that any entry tells of")
+gc.collect()
+gc.freeze()
 
 LAUNCHER = str(Path(sglang.__file__).parent / "launch_server.py")
 TIME_LIMIT_S = 90
@@ -88,7 +96,7 @@ def argument_error():
     return Evidence((Raised(("SystemExit",), message),), current_context())
 
 
-def followed(explained, env):
+def follow(explained, env):
     """Run the first corrected command of an explanation, if it has one."""
     fixes = (explained["diagnosis"] or {}).get("fixes", ())
     command = next((fix["command"] for fix in fixes if "command" in fix), None)
@@ -116,21 +124,29 @@ def attempt(kind, payload, env, with_explainer=False):
         }
 
 
+passed = {}
+
+
+def corrected(kind, payload, env):
+    """Run a corrected input, once for all the cases that share it."""
+    key = json.dumps([kind, payload, env])
+    if key not in passed:
+        passed[key] = attempt(kind, payload, env)
+    return passed[key]
+
+
 def outcome(case):
     """What came of a case; one without bad input (an example) has only its corrected run."""
     kind = "argv" if "fixed" in case else "code"
     bad, good = case.get(kind), case["fixed" if kind == "argv" else "fixed_code"]
     env, fixed_env = case.get("env", {}), case.get("fixed_env", {})
+    told = {"name": case["name"], "fixed": corrected(kind, good, fixed_env)}
     if not bad:
-        return {"name": case["name"], "fixed": attempt(kind, good, fixed_env)}
+        return told
     explained = attempt(kind, bad, env, with_explainer=True)
-    return {
-        "name": case["name"],
-        "plain": attempt(kind, bad, env),
-        "explained": explained,
-        "fixed": attempt(kind, good, fixed_env),
-        "followed": followed(explained, fixed_env) if case["follow"] else None,
-    }
+    plain = attempt(kind, bad, env) if case["compare"] else None
+    followed = follow(explained, fixed_env) if case["follow"] else None
+    return {**told, "plain": plain, "explained": explained, "followed": followed}
 
 
 os.dup2(os.dup(1), 9)
