@@ -11,7 +11,7 @@ from sgl_explain.choosing import choices_for
 from sgl_explain.command import corrected, shell_text
 from sgl_explain.entry import Entry, EntryFix, Example, Prevention
 from sgl_explain.environment import phase_of
-from sgl_explain.evidence import Evidence
+from sgl_explain.evidence import Context, Evidence
 from sgl_explain.knowledge_base import Knowledge
 from sgl_explain.matching import Confidence, Judgement, Verdict, judge
 from sgl_explain.wording import Circumstances, condition_text, filled, filled_code, holds
@@ -151,7 +151,19 @@ def _explanation(verdict: Verdict, judgement: Judgement, evidence: Evidence) -> 
         rank=context.rank,
         release=context.release,
     )
-    return _with_entry(page, verdict.entry, Circumstances(captures, captures, replace(context, phase=phase)))
+    return _with_entry(page, verdict.entry, _circumstances(page, context))
+
+
+def retold(page: Explanation, knowledge: Knowledge, context: Context) -> Explanation:
+    """Return an explanation again, with what the caller knows besides: the command, the machine's facts."""
+    if page.id is None:
+        return page
+    return _with_entry(page, knowledge.get(page.id), _circumstances(page, replace(context, release=page.release)))
+
+
+def _circumstances(page: Explanation, context: Context) -> Circumstances:
+    values = {**context.facts, **page.captures}
+    return Circumstances(values, page.captures, replace(context, phase=page.phase))
 
 
 def shorten(text: str, max_chars: int) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 from sgl_explain.choosing import RULE_WORDS, choice_rule
 from sgl_explain.entry import APPLICABILITIES, LANGUAGES, PHASES, Entry, EntryFix, template_of
 from sgl_explain.flags import known_flags
+from sgl_explain.machine import FACTS
 from sgl_explain.release import is_range
 from sgl_explain.template import Template
 
@@ -80,9 +81,9 @@ def templates(entry: Entry) -> Iterator[str]:
 
 
 def captured_names(entry: Entry) -> Iterator[str]:
-    """Every name used in a text is captured by every template (a site captures ``message``)."""
+    """Every name used in a text is a fact or captured by every template (a site captures ``message``)."""
     by_template = [Template.parse(text).names for text in entry.templates]
-    captured = frozenset.intersection(*by_template) if by_template else frozenset({"message"})
+    captured = (frozenset.intersection(*by_template) if by_template else frozenset({"message"})) | FACTS
     if not by_template and not entry.sites:
         return
     choosing = {f"fix {number}" for number, fix in enumerate(entry.fixes, start=1) if fix.choose}
@@ -95,8 +96,8 @@ def captured_names(entry: Entry) -> Iterator[str]:
             )
     for place, when in _conditions(entry):
         for key in when:
-            if key not in ("phase", "release") and key not in _some(by_template) and not key.startswith("--"):
-                yield f"{place}: condition {key!r} is neither phase, release, a flag nor a captured name"
+            if key not in {"phase", "release", *FACTS, *_some(by_template)} and not key.startswith("--"):
+                yield f"{place}: condition {key!r} is neither phase, release, a flag, a fact nor a captured name"
 
 
 def chosen_values(entry: Entry) -> Iterator[str]:
