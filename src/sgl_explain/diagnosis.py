@@ -76,17 +76,22 @@ def nearest_to(text: str, knowledge: Knowledge) -> Explanation:
 
 
 def scan(
-    lines: Iterable[str | bytes | None], knowledge: Knowledge | None = None, *, unexplained: bool = False
+    lines: Iterable[str | bytes | None],
+    knowledge: Knowledge | None = None,
+    *,
+    unexplained: bool = False,
+    context: Context | None = None,
 ) -> Iterator[Explanation]:
     """Explain the failures in a log, as they come; ``line`` tells where each begins (1-based).
 
     Streams in constant memory. A failure is given out once the lines after it show that it is complete; None among
     the lines says that the log has fallen silent, and gives out what is complete by then. Failures that nothing
     accounts for yield nothing; with ``unexplained``, those with a traceback yield one explanation whose ``id`` is None.
+    ``context`` is what the caller knows of the program that writes the log; what the log says completes it.
     """
     known = knowledge or bundled_knowledge()
     unknown: OrderedDict[object, None] = OrderedDict()
-    for incident in incidents(_as_text(lines), interesting=known.speaks_of):
+    for incident in incidents(_as_text(lines), context, interesting=known.speaks_of):
         key = _folded(incident.evidence)
         explanation = None if key in unknown else explained(incident.evidence, known)
         if explanation is not None:

@@ -36,7 +36,7 @@ def run_command(words: Sequence[str], *, as_json: bool) -> int:
     """
     channels = open_channels()
     feeds = [Feed() for _ in channels.routes]
-    reader = _Reader(words, feeds, as_json=as_json)
+    reader = _Reader(words, channels, feeds, as_json=as_json)
     signals = listen()
     try:
         process = _start(words, channels)
@@ -70,12 +70,14 @@ def _cannot_run(name: str, error: OSError) -> int:
 class _Reader:
     """The process that explains, as this one sees it."""
 
-    def __init__(self, words: Sequence[str], feeds: Sequence[Feed], *, as_json: bool) -> None:
+    def __init__(self, words: Sequence[str], channels: Channels, feeds: Sequence[Feed], *, as_json: bool) -> None:
         self.connection, its_connection = Pipe()
         self.witness, its_witness = os.pipe()
         self.process = os.fork()
         if self.process == 0:
+            channels.close()
             self.connection.close()
+            os.close(self.witness)
             _read_and_explain(words, feeds, its_connection, its_witness, as_json)
         its_connection.close()
         os.close(its_witness)
@@ -134,10 +136,10 @@ class _Run:
         try:
             supervisor = Supervisor(self._process, self._channels, self._keyboard, signals, self._reader.witness)
             status = _exit_status(supervisor.wait())
+            open_still = [pump for pump in self._pumps if not pump.finish(_QUIET_S)]
         finally:
             if self._keyboard:
                 self._keyboard.give_back()
-        open_still = [pump for pump in self._pumps if not pump.finish(_QUIET_S)]
         self._sum_up(status, signals)
         if open_still:
             _leave_behind(open_still)

@@ -1,7 +1,7 @@
 """How the command ended, in words that entries know, and with the facts that decide between causes."""
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sgl_explain.evidence import Context, Evidence, Raised
@@ -38,4 +38,4 @@ class Ending:
 
     def evidence(self, context: Context) -> Evidence:
         """Return the evidence of a silent death."""
-        return Evidence((Raised((), self.told()),), context)
+        return Evidence((Raised((), self.told()),), replace(context, deliberate=True))

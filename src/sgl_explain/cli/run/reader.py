@@ -42,12 +42,14 @@ _Found = Explanation | str | None
 
 def explain_output(words: Sequence[str], streams: Sequence[int], connection: Connection, *, as_json: bool) -> None:
     """Explain what comes through the streams, then the command's end, and say so through the connection."""
-    before = machine_facts()
+    # of another machine, or a container, ours says nothing
+    before = None if PurePath(words[0]).name in _ELSEWHERE else machine_facts()
     knowledge = bundled_knowledge()
+    context = context_of(words)
     found: queue.SimpleQueue[_Found] = queue.SimpleQueue()
     for stream in streams:
-        threading.Thread(target=_read, args=(stream, found, knowledge), daemon=True).start()
-    desk = Desk(knowledge, words, before, connection, as_json=as_json)
+        threading.Thread(target=_read, args=(stream, found, knowledge, context), daemon=True).start()
+    desk = Desk(knowledge, context, before, connection, as_json=as_json)
     open_streams = len(streams)
     while open_streams:
         try:
@@ -65,16 +67,22 @@ def explain_output(words: Sequence[str], streams: Sequence[int], connection: Con
         desk.close(ending)
 
 
+def context_of(words: Sequence[str]) -> Context:
+    """Return what a command tells of the program whose output is read; explaining it was asked for."""
+    text = " ".join(words)
+    command = redacted_argv(tuple(words)) if _LAUNCH.search(text) else ()
+    return Context(sglang_in_picture="sglang" in text.lower(), command=command)
+
+
 class Desk:
     """Where the streams' findings come together and are told."""
 
     def __init__(
-        self, knowledge: Knowledge, words: Sequence[str], before: dict[str, str], connection: Connection, *, as_json: bool
+        self, knowledge: Knowledge, context: Context, before: dict[str, str] | None, connection: Connection, *, as_json: bool
     ) -> None:
         self._knowledge = knowledge
-        self._before = before
-        self._is_local = PurePath(words[0]).name not in _ELSEWHERE
-        self._command = redacted_argv(tuple(words)) if _LAUNCH.search(" ".join(words)) else ()
+        self._context = context
+        self._facts_before = before
         self._out = _Voice(connection)
         self._story = _LiveStory(self._out, as_json=as_json)
         self._held: deque[tuple[float, Explanation]] = deque()
@@ -96,7 +104,7 @@ class Desk:
         """Tell the rest, how the command ended, and what it comes to."""
         while self._held:
             self._tell(*self._held.popleft())
-        if ending.is_silent_death and (death := explained(ending.evidence(self._context()), self._knowledge)):
+        if ending.is_silent_death and (death := explained(ending.evidence(self._context_now()), self._knowledge)):
             self._story.add(death)
         self._story.end(ending)
 
@@ -104,12 +112,12 @@ class Desk:
         told_at = self._told_at.get(explanation.id or "")
         self._story.is_told = told_at is not None and told_at > found_at - _SAME_FAILURE_S
         # Lines of a stream that scrolls by are in nobody's file; the command is known better than from the log.
-        self._story.add(replace(retold(explanation, self._knowledge, self._context()), line=None))
+        self._story.add(replace(retold(explanation, self._knowledge, self._context_now()), line=None))
         self._story.is_told = False
 
-    def _context(self) -> Context:
-        facts = facts_since(self._before) if self._is_local else {}
-        return Context(sglang_in_picture=True, deliberate=True, command=self._command, facts=facts)
+    def _context_now(self) -> Context:
+        facts = {} if self._facts_before is None else facts_since(self._facts_before)
+        return replace(self._context, facts=facts)
 
 
 class _LiveStory(Story):
@@ -163,10 +171,11 @@ class _Voice(io.TextIOBase):
             self._text = ""
 
 
-def _read(stream: int, found: "queue.SimpleQueue[_Found]", knowledge: Knowledge) -> None:
+def _read(stream: int, found: "queue.SimpleQueue[_Found]", knowledge: Knowledge, context: Context) -> None:
     own_words = OwnWords(found.put)
     try:
-        for explanation in scan(own_words.taken_out(_lines_of(stream)), knowledge, unexplained=True):
+        lines = own_words.taken_out(_lines_of(stream))
+        for explanation in scan(lines, knowledge, unexplained=True, context=context):
             found.put(explanation)
     finally:
         found.put(None)
