@@ -14,6 +14,7 @@ from sgl_explain.http_body import messages_in_body
 from sgl_explain.knowledge_base import Knowledge, bundled_knowledge
 from sgl_explain.log_stream import Incident, incidents
 from sgl_explain.matching import judge
+from sgl_explain.remote_traceback import with_remote_links
 
 _LONG_TEXT_CHARS: Final = 64_000
 _SHORT_TEXT_CHARS: Final = 200
@@ -42,7 +43,8 @@ def _diagnosed(failure: object, known: Knowledge) -> Explanation | None:
         case Evidence():
             return explained(failure, known)
         case BaseException():
-            return explained(evidence_from(failure, replace(current_context(), deliberate=True)), known)
+            context = replace(current_context(), deliberate=True)
+            return explained(with_remote_links(evidence_from(failure, context)), known)
         case bytes() | bytearray():
             return diagnose_text(bytes(failure).decode("utf-8", "replace"), known)
         case str():

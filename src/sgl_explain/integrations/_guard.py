@@ -110,11 +110,12 @@ def explained_safely(evidence: "Evidence") -> "Explanation | None":
 def _explained_error(error: BaseException) -> "Explanation | None":
     from sgl_explain.environment import current_context
     from sgl_explain.evidence import evidence_from, links_of
+    from sgl_explain.remote_traceback import with_remote_links
 
     links = list(links_of(error))
     if any(_has_note_of_ours(link) for link in links):
         return None
-    found = explained_safely(evidence_from(error, current_context()))
+    found = explained_safely(with_remote_links(evidence_from(error, current_context())))
     if found is None or found.is_harmless or found.id in {_mark_of(link) for link in links}:
         return None
     for link in links:

@@ -104,9 +104,8 @@ class Desk:
         """Tell the rest, how the command ended, and what it comes to."""
         while self._held:
             self._tell(*self._held.popleft())
-        if ending.is_silent_death and (death := explained(ending.evidence(self._context_now()), self._knowledge)):
-            self._story.add(death)
-        self._story.end(ending)
+        death = explained(ending.evidence(self._context_now()), self._knowledge) if ending.is_silent_death else None
+        self._story.end(ending, death)
 
     def _tell(self, found_at: float, explanation: Explanation) -> None:
         told_at = self._told_at.get(explanation.id or "")
@@ -128,11 +127,17 @@ class _LiveStory(Story):
         self._as_json = as_json
         self.is_told = False
 
-    def end(self, ending: Ending) -> None:
+    def end(self, ending: Ending, death: Explanation | None) -> None:
         """Say how the command ended and sum up, if there is anything to say."""
-        if self.has_explained and not self._as_json:
+        knew = self.has_explained
+        # a report says what ended the command: its children failed, and it followed them
+        if death is not None and not self._reports:
+            self.add(death)
+        if self._as_json or not self.has_explained:
+            return
+        if knew:
             print(f"sgl-explain: {ending.told()}", file=self._out)
-            self.sum_up()
+        self.sum_up()
 
     def _tell(self, explanation: Explanation) -> None:
         if self._as_json:
