@@ -11,9 +11,9 @@ _installed: Final[list[ExitStack]] = []
 def install() -> Undo:
     """Explain this process's errors from now on; return what takes it out again.
 
-    Hooks uncaught exceptions (main thread, others, multiprocessing's children), logged errors, warnings that carry a traceback, SGLang's
-    command-line errors and, when running in it, IPython. Idempotent: a second call changes nothing. Does nothing
-    when ``SGL_EXPLAIN=0``.
+    Hooks uncaught exceptions (of the main thread, of others, of multiprocessing's children), logged errors, warnings
+    that carry a traceback, SGLang's command-line errors and, when running in it, IPython. Idempotent: a second call
+    changes nothing. Does nothing when ``SGL_EXPLAIN=0``.
     """
     if not _installed and not is_off():
         _install()

@@ -6,12 +6,14 @@ import subprocess
 import sys
 import time
 import venv
+from pathlib import Path
 
 import pytest
 
 PY = sys.executable
 FAIL = "from sglang.srt.arg_groups.speculative_hook import _handle_dspark; _handle_dspark()"
 LOGGED = "[2025-08-08 09:09:09] Received sigquit from a child process. It usually means the child failed."
+SRC = str(Path(__file__).resolve().parents[3] / "src")
 TITLE = b"sgl_explain: DSpark: the draft-token count does not fit the block size"
 
 
@@ -33,9 +35,6 @@ def beside_sglang(program, tmp_path, running):
         return subprocess.CompletedProcess(code, process.returncode, out, errors)
 
     return run
-
-
-SRC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "src")  # noqa: PTH100, PTH118, PTH120
 
 
 def test_a_python_child_explains_itself_and_is_not_explained_again(beside_sglang):
@@ -89,11 +88,12 @@ def test_children_of_multiprocessing_are_explained_once(beside_sglang, method):
 
 def test_a_sitecustomize_of_the_users_own_still_runs(beside_sglang, tmp_path):
     (tmp_path / "own").mkdir()
-    (tmp_path / "own/sitecustomize.py").write_text("print('customized'); NAME = 'own'\n")
-    code = f"import sys, sitecustomize; print(sitecustomize.NAME, 'startup' in ''.join(sys.path))\n{FAIL}"
+    own = "import sys; sys.times = getattr(sys, 'times', 0) + 1; NAME = 'own'\n"
+    (tmp_path / "own/sitecustomize.py").write_text(own)
+    code = f"import sys, sitecustomize; print(sitecustomize.NAME, sys.times, 'startup' in ''.join(sys.path))\n{FAIL}"
     done = beside_sglang(code, PYTHONPATH=str(tmp_path / "own"))
 
-    assert done.stdout == b"customized\nown False\n"
+    assert done.stdout == b"own 1 False\n"
     assert done.stderr.count(TITLE) == 1
 
 
@@ -125,7 +125,7 @@ def test_a_failure_is_explained_while_the_command_lives_on(running, tmp_path):
 
 def test_the_end_names_the_cause_and_counts_what_followed(run_piped):
     lines = ["sglang 0.5.19", "ModuleNotFoundError: No module named 'vllm'", LOGGED, LOGGED]
-    done = run_piped(["sh", "-c", "".join(f"echo \"{line}\" >&2; " for line in lines) + "kill -9 $$"])
+    done = run_piped(["sh", "-c", "".join(f'echo "{line}" >&2; ' for line in lines) + "kill -9 $$"])
     told = done.stderr.decode()
 
     assert "the command ended with exit status 137 (SIGKILL)" in told

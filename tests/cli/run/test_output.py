@@ -86,10 +86,10 @@ def test_what_outlives_the_command_does_not_hold_it_up_and_is_still_heard(runnin
 
 def test_descriptors_that_were_handed_down_reach_the_command(run_piped):
     reading, writing = os.pipe()
-    run_piped(["sh", "-c", f"echo through >&{writing}"], pass_fds=[writing])
+    run_piped([PY, "-c", f"import os; os.write({writing}, b'through')"], pass_fds=[writing])
     os.close(writing)
 
-    assert os.read(reading, 100) == b"through\n"
+    assert os.read(reading, 100) == b"through"
     os.close(reading)
 
 

@@ -49,7 +49,7 @@ def test_keys_reach_the_command_and_are_echoed_once(at_terminal):
 def test_the_command_has_the_size_of_the_window_and_learns_of_changes(at_terminal):
     script = (
         "import os, signal, time\n"
-        "signal.signal(signal.SIGWINCH, lambda *_: print(os.get_terminal_size(), flush=True))\n"
+        "signal.signal(signal.SIGWINCH, lambda *_: os.write(1, str(os.get_terminal_size()).encode()))\n"
         "print('ready', flush=True); input(); print('end', os.get_terminal_size())"
     )
     terminal = at_terminal([PY, "-c", script])
@@ -100,9 +100,9 @@ def test_ctrl_z_stops_the_command_and_fg_goes_on(at_terminal):
     assert shell.end() == 0
 
 
-def test_the_terminal_comes_back_as_it_was(at_terminal):
-    line = f"stty -a > before; RUN {PY} -c 'raise SystemExit(3)'; echo $?; stty -a > after; cmp before after && echo same"
-    terminal = at_terminal([], line=f"cd $(mktemp -d); {line}")
+def test_the_terminal_comes_back_as_it_was(at_terminal, tmp_path):
+    line = f"stty -a > before; RUN {PY} -c 'exit(3)'; echo $?; stty -a > after; cmp before after && echo same"
+    terminal = at_terminal([], line=f"cd {tmp_path}; {line}")
 
     assert terminal.end() == 0
     assert terminal.shown == b"3\r\nsame\r\n"
@@ -118,9 +118,10 @@ def test_explanations_keep_to_the_left_edge_of_a_raw_terminal(at_terminal):
 
 def test_closing_the_window_hangs_the_command_up(at_terminal, tmp_path):
     script = (
-        "import signal, time, pathlib\n"
-        f"signal.signal(signal.SIGHUP, lambda *_: (pathlib.Path({str(tmp_path / 'hup')!r}).write_text('hup'), exit()))\n"
-        "print('ready', flush=True); time.sleep(100)"
+        "import signal, time\n"
+        "def note(*_): open('hup', 'w').write('hup'); raise SystemExit\n"
+        f"import os; os.chdir({str(tmp_path)!r})\n"
+        "signal.signal(signal.SIGHUP, note); print('ready', flush=True); time.sleep(100)"
     )
     terminal = at_terminal([PY, "-c", script])
     terminal.wait_for(b"ready")

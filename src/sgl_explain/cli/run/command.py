@@ -32,8 +32,10 @@ _SUMMING_UP_S: Final = 30.0
 def run_command(words: Sequence[str], *, as_json: bool) -> int:
     """Run a command and return its exit status; 128 + n if signal n ended it, as shells have it.
 
-    126 if it cannot be run, 127 if it is not found.
+    126 if it cannot be run, 127 if it is not found. Where explaining is switched off, the command takes our place.
     """
+    if _is_off():
+        return _become(words)
     channels = open_channels()
     feeds = [Feed() for _ in channels.routes]
     reader = _Reader(words, channels, feeds, as_json=as_json)
@@ -44,6 +46,19 @@ def run_command(words: Sequence[str], *, as_json: bool) -> int:
         reader.abandon()
         return _cannot_run(words[0], error)
     return _Run(process, channels, feeds, reader).until_end(signals)
+
+
+def _is_off() -> bool:
+    return "0" in (os.environ.get("SGL_EXPLAIN"), os.environ.get("SGLANG_EXPLAIN"))
+
+
+def _become(words: Sequence[str]) -> int:
+    sys.stdout.flush()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # which Python ignores, and its successor would
+    try:
+        os.execvp(words[0], list(words))  # noqa: S606 - running what the user gave is the point
+    except OSError as error:
+        return _cannot_run(words[0], error)
 
 
 def _start(words: Sequence[str], channels: Channels) -> int:
@@ -122,7 +137,7 @@ class _Run:
         self._process = process
         self._channels = channels
         self._reader = reader
-        self._pumps = [Pump(route.source, route.target, feed) for route, feed in zip(channels.routes, feeds, strict=True)]
+        self._pumps = [Pump(route, feed) for route, feed in zip(channels.routes, feeds, strict=True)]
         self._keyboard = Keyboard(channels.terminal) if channels.terminal is not None else None
         self._speaker = threading.Thread(target=self._speak, daemon=True)
 

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from typing import Final
 
-from sgl_explain.cli.run.channels import enlarge
+from sgl_explain.cli.run.channels import Route, enlarge
 
 _CHUNK_BYTES: Final = 1 << 16
 _MAX_WAITING_BYTES: Final = 32 << 20
@@ -64,10 +64,10 @@ class Feed:
 class Pump(threading.Thread):
     """Moves one stream from the command to where it goes, until it ends, nobody wants it any more, or `stop`."""
 
-    def __init__(self, source: int, target: int, feed: Feed) -> None:
+    def __init__(self, route: Route, feed: Feed) -> None:
         super().__init__(daemon=True)
-        self.source = source
-        self.target = target
+        self.source = route.source
+        self.target = route.target
         self.has_ended = False
         self._feed = feed
         self._is_idle = True

@@ -49,7 +49,7 @@ def explain_output(words: Sequence[str], streams: Sequence[int], connection: Con
     found: queue.SimpleQueue[_Found] = queue.SimpleQueue()
     for stream in streams:
         threading.Thread(target=_read, args=(stream, found, knowledge, context), daemon=True).start()
-    desk = Desk(knowledge, context, before, connection, as_json=as_json)
+    desk = Desk(knowledge, context, before, _LiveStory(_Voice(connection), as_json=as_json))
     open_streams = len(streams)
     while open_streams:
         try:
@@ -78,13 +78,12 @@ class Desk:
     """Where the streams' findings come together and are told."""
 
     def __init__(
-        self, knowledge: Knowledge, context: Context, before: dict[str, str] | None, connection: Connection, *, as_json: bool
+        self, knowledge: Knowledge, context: Context, facts_before: dict[str, str] | None, story: "_LiveStory"
     ) -> None:
         self._knowledge = knowledge
         self._context = context
-        self._facts_before = before
-        self._out = _Voice(connection)
-        self._story = _LiveStory(self._out, as_json=as_json)
+        self._facts_before = facts_before
+        self._story = story
         self._held: deque[tuple[float, Explanation]] = deque()
         self._told_at: dict[str, float] = {}
 
@@ -130,8 +129,8 @@ class _LiveStory(Story):
     def end(self, ending: Ending, death: Explanation | None) -> None:
         """Say how the command ended and sum up, if there is anything to say."""
         knew = self.has_explained
-        # a report says what ended the command: its children failed, and it followed them
-        if death is not None and not self._reports:
+        # with reports alone, they say what ended the command: a child failed, and it followed
+        if death is not None and (self._failures or not self._reports):
             self.add(death)
         if self._as_json or not self.has_explained:
             return

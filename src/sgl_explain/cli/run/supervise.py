@@ -160,4 +160,3 @@ def _reap_orphans(command: int) -> None:
 
 def _do_nothing(number: int, frame: FrameType | None) -> None:
     """Let the signal be noticed by its number on the wake-up pipe alone."""
-

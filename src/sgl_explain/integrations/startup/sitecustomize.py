@@ -14,7 +14,7 @@ _SGLANG = ("sglang", "sglang_router")
 _NEEDED = ("importlib_resources", "rapidfuzz", "rich", "wrapt")
 
 
-def _give_way():
+def _give_way() -> None:
     """Load the ``sitecustomize`` that this one shadows, under its name, as if this one were not there."""
     ours = sys.modules.pop(__name__, None)
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or os.curdir) != _FOLDER]  # noqa: PTH100 - the same
@@ -23,30 +23,30 @@ def _give_way():
     except ImportError as error:
         if getattr(error, "name", __name__) != __name__:
             raise
-        sys.modules[__name__] = ours
+        if ours is not None:
+            sys.modules[__name__] = ours
 
 
 class _UntilSglang:
     """A finder that finds nothing, and installs the explainer when SGLang is looked for the first time."""
 
-    def find_spec(self, name, path=None, target=None):  # noqa: ARG002 - the protocol of importlib
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:  # noqa: ARG002 - importlib's
         if name in _SGLANG:
             sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
             try:
                 _install()
-            except BaseException:  # noqa: BLE001, S110 - the program goes on as if we were not here
-                pass
-        return None
+            except BaseException:  # noqa: BLE001 - the program goes on as if we were not here
+                return
 
 
-def _install():
+def _install() -> None:
     from importlib.util import find_spec
 
     # a Python of another environment may lack what explaining needs; `run` then explains from the output alone
     if not all(map(find_spec, _NEEDED)):
         return
     if find_spec("sgl_explain") is None:
-        sys.meta_path.append(_OurPackage())
+        sys.meta_path.append(_OurPackage())  # type: ignore[arg-type]  # the protocol, without importing its types
     import sgl_explain
 
     sgl_explain.install()
@@ -55,7 +55,7 @@ def _install():
 class _OurPackage:
     """Finds this very package, and nothing else of the folder it is installed in."""
 
-    def find_spec(self, name, path=None, target=None):  # noqa: ARG002 - the protocol of importlib
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:  # noqa: ARG002 - importlib's
         if name != "sgl_explain":
             return None
         from importlib.util import spec_from_file_location
