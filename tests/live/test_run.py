@@ -1,6 +1,7 @@
 """`sgl-explain run` around the real server, killed in four ways, and around releases that have no plugins."""
 
 import contextlib
+import importlib.util
 import os
 import re
 import signal
@@ -13,13 +14,20 @@ from pathlib import Path
 
 import pytest
 
+from sgl_explain.authoring.source import located
+
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 STUBS = HERE / "lab" / "stubs"
 SERVE = (
     "--device cpu --cuda-graph-backend-prefill=disabled --cuda-graph-backend-decode=disabled --max-total-tokens 4096 "
     "--host 127.0.0.1 --port {PORT}"
 )  # fmt: skip
 LONG_S = 300
+
+spec = importlib.util.spec_from_file_location("build_env", HERE / "build_env.py")
+build_env = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(build_env)
 
 
 def free_port():
@@ -114,21 +122,6 @@ def test_memory_that_is_refused(under_run):
     assert process.returncode == 128 + signal.SIGKILL
 
 
-TORCH_SPAWN = """
-import sys
-import torch.multiprocessing
-
-def work(index):
-    from sglang.srt.server_args import prepare_server_args
-    from sglang.srt.arg_groups.parallel_hook import handle_data_parallelism
-    class Cfg:
-        tp_size, dp_size, enable_dp_attention, dp_attention = 4, 3, True, True
-        def __getattr__(self, name): return None
-    handle_data_parallelism(Cfg())
-
-if __name__ == "__main__":
-    torch.multiprocessing.spawn(work, nprocs=1)
-"""
 TORCH_KILLED = """
 import os, signal
 import torch.multiprocessing
@@ -156,3 +149,39 @@ def test_a_process_of_torch_multiprocessing_that_is_killed(live, tmp_path):
     assert done.returncode == 1
     assert done.stderr.count("sgl_explain: ") == 1
     assert "sgl-explain show torch-spawned-process-ended" in done.stderr
+
+
+@pytest.fixture(scope="session", params=["0.4.6.post5", "0.5.10"])
+def without_plugins(request, tmp_path_factory):
+    """A release from before plugins, unpacked: its folder and the command that makes it read its arguments."""
+    wheel = located(request.param, build_env.CACHE / "releases")
+    folder = tmp_path_factory.mktemp("old")
+    zipfile.ZipFile(wheel).extractall(folder)
+    if request.param == "0.5.10":
+        return folder, ["-m", "sglang.launch_server"]
+    # its imports want packages that need a GPU
+    (folder / "program.py").write_text(
+        "import sys, automock\nfrom sglang.srt.server_args import prepare_server_args\n"
+        "prepare_server_args(sys.argv[1:])\n"
+    )
+    return folder, [str(folder / "program.py")]
+
+
+@pytest.mark.parametrize("live", ["0.5.19"], indirect=True)
+def test_a_release_without_plugins_explains_itself_under_run(live, without_plugins):
+    folder, launch = without_plugins
+    startup = ROOT / "src/sgl_explain/integrations/startup"
+    words = [live.python, *launch, *live.filled("--model-path {MODELS}/tiny-llama --max-model-len 4096").split()]
+    # sgl_explain is not installed there: the child finds it through what `run` puts on its path
+    path = os.pathsep.join(map(str, (folder, HERE / "lab")))
+    env = live.env(AUTOMOCK="sgl_kernel,triton,vllm", PYTHONPATH=path)
+    ours = f"import sys; sys.path.insert(0, {str(ROOT / 'src')!r}); from sgl_explain.cli import main; sys.exit(main())"
+    under_run = [sys.executable, "-c", ours, "run", "--", *words]
+    done = subprocess.run(under_run, capture_output=True, text=True, env=env, check=False, timeout=LONG_S)
+    alone = {**env, "PYTHONPATH": os.pathsep.join([str(startup), path])}
+    child = subprocess.run(words, capture_output=True, text=True, env=alone, check=False, timeout=LONG_S)
+
+    assert done.returncode == 2
+    for stderr in (done.stderr, child.stderr):
+        assert stderr.count("sgl_explain: ") == 1
+        assert "--max-model-len is --context-length here" in told(stderr)
