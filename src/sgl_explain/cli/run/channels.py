@@ -81,16 +81,16 @@ def open_channels() -> Channels:
     interactive = os.isatty(0) and any(map(os.isatty, targets)) and is_in_foreground(0)
     routes = tuple(map(_opened, targets))
     terminal = next((route.source for route in routes if os.isatty(route.target)), None) if interactive else None
-    if not keeps_output_processing(terminal):
+    if not command_ends_lines(terminal):
         for route in routes:
             _leave_line_ends_alone(route)
     return Channels(routes, terminal)
 
 
-def keeps_output_processing(terminal: int | None) -> bool:
-    """Tell which side turns line feeds into line ends: the command's terminal, or ours.
+def command_ends_lines(terminal: int | None) -> bool:
+    """Tell whether the command's terminal turns line feeds into line ends, rather than ours.
 
-    Ours, where other processes may write to it (``sgl-explain run CMD | cat``) or where the command has no session.
+    Ours does where other processes may write to it (``sgl-explain run CMD | cat``) or the command has no session.
     """
     return terminal is not None and os.isatty(1) and os.isatty(2)
 

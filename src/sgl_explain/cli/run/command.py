@@ -122,7 +122,7 @@ def _read_and_explain(
 
         explain_output(words, [feed.reading for feed in feeds], connection, as_json=as_json)
     except BaseException:  # noqa: BLE001 - our own failure stays ours
-        if os.environ.get("SGL_EXPLAIN_DEBUG") == "1":
+        if "1" in (os.environ.get("SGL_EXPLAIN_DEBUG"), os.environ.get("SGLANG_EXPLAIN_DEBUG")):
             import traceback
 
             traceback.print_exc()
@@ -166,8 +166,7 @@ class _Run:
         with contextlib.suppress(EOFError, OSError):
             while True:
                 text = self._reader.connection.recv_bytes()
-                is_raw = self._keyboard is not None and self._keyboard.is_raw and not self._keyboard.ends_lines
-                line_end = b"\r\n" if is_raw else b"\n"
+                line_end = self._keyboard.line_end if self._keyboard else b"\n"
                 pump.say(text.replace(b"\n", line_end), line_end)
 
     def _sum_up(self, status: int, signals: int) -> None:

@@ -7,7 +7,7 @@ import termios
 import threading
 from typing import Final
 
-from sgl_explain.cli.run.channels import keeps_output_processing
+from sgl_explain.cli.run.channels import command_ends_lines
 from sgl_explain.cli.run.pump import write_all
 
 # Places in what termios.tcgetattr returns.
@@ -22,8 +22,8 @@ class Keyboard:
         self._terminal = terminal
         self._command = 0
         self._modes = termios.tcgetattr(0)
-        self.is_raw = False
-        self.ends_lines = not keeps_output_processing(terminal)
+        self._command_ends_lines = command_ends_lines(terminal)
+        self._is_taken = False
 
     def start(self, command: int) -> None:
         """Pass keys on to the session that this process leads."""
@@ -39,16 +39,21 @@ class Keyboard:
             | termios.ICRNL | termios.IXON
         )  # fmt: skip
         modes[_LOCAL] &= ~(termios.ECHO | termios.ECHONL | termios.ICANON | termios.ISIG | termios.IEXTEN)
-        if not self.ends_lines:
+        if self._command_ends_lines:
             modes[_OUTPUT] &= ~termios.OPOST
         modes[_CHARACTERS][termios.VMIN], modes[_CHARACTERS][termios.VTIME] = 1, 0
         self._set(modes)
-        self.is_raw = True
+        self._is_taken = True
 
     def give_back(self) -> None:
         """Restore the modes that our terminal had."""
         self._set(self._modes)
-        self.is_raw = False
+        self._is_taken = False
+
+    @property
+    def line_end(self) -> bytes:
+        """What ends a line on our terminal as it is now."""
+        return b"\r\n" if self._is_taken and self._command_ends_lines else b"\n"
 
     def _set(self, modes: list[object]) -> None:
         with contextlib.suppress(termios.error):  # the terminal is gone
