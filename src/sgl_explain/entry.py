@@ -140,6 +140,7 @@ class Entry:
     wrapper: bool = False
     harmless: bool = False
     shared_with: tuple[str, ...] = ()
+    aftermath: bool = False
 
     @property
     def is_third_party(self) -> bool:

@@ -3,7 +3,7 @@
 import linecache
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Final
@@ -59,7 +59,8 @@ class Context:
     """What surrounds a failure: who is running, which release, with which command, in which phase.
 
     ``sglang_in_picture`` says whether anything ties the failure to SGLang; errors of third parties are
-    explained only then. ``deliberate`` marks text that a person handed over to have it explained.
+    explained only then. ``deliberate`` marks text that a person handed over to have it explained. ``facts`` are what
+    the machine said (`machine.FACTS`), where the failure happened on this one.
     """
 
     sglang_in_picture: bool = False
@@ -68,6 +69,7 @@ class Context:
     command: tuple[str, ...] = ()
     phase: str | None = None
     rank: str | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ class Explanation:
     wrapped_by: tuple[str, ...] = ()
     is_wrapper: bool = False
     is_harmless: bool = False
+    is_aftermath: bool = False
     phase: str | None = None
     rank: str | None = None
     release: str | None = None
@@ -119,7 +120,7 @@ def _explanation(verdict: Verdict, judgement: Judgement, evidence: Evidence) -> 
     context = evidence.context
     phase = phase_of(verdict.raised.frames) or context.phase or verdict.entry.phase or None
     context = replace(context, phase=phase)
-    about = _facts(verdict, context)
+    about = _facts(verdict.entry, verdict.captures, verdict.raised.message, context)
     told = about[0] if len(about) == 1 else {}  # of several words, what is true of each stands in its fixes
     captures = {name: shorten(value, _MAX_CAPTURE_CHARS) for name, value in {**verdict.captures, **told}.items()}
     page = Explanation(
@@ -135,14 +136,28 @@ def _explanation(verdict: Verdict, judgement: Judgement, evidence: Evidence) -> 
         rank=context.rank,
         release=context.release,
     )
-    return _with_entry(page, verdict.entry, Circumstances(captures, captures, context, about))
+    return _with_entry(page, verdict.entry, _circumstances(page, verdict.entry, context))
 
 
-def _facts(verdict: Verdict, context: Context) -> tuple[Mapping[str, str], ...]:
+def retold(page: Explanation, knowledge: Knowledge, context: Context) -> Explanation:
+    """Return an explanation again, with what the caller knows besides: the command, the machine's facts."""
+    if page.id is None:
+        return page
+    entry, context = knowledge.get(page.id), replace(context, release=page.release)
+    return _with_entry(page, entry, _circumstances(page, entry, context))
+
+
+def _circumstances(page: Explanation, entry: Entry, context: Context) -> Circumstances:
+    about = _facts(entry, page.captures, page.message, context)
+    values = {**context.facts, **page.captures}
+    return Circumstances(values, page.captures, replace(context, phase=page.phase), about)
+
+
+def _facts(entry: Entry, captures: Mapping[str, str], message: str, context: Context) -> tuple[Mapping[str, str], ...]:
     """What is known of each word that an argument error is about; () for other errors."""
-    if verdict.entry.facts not in FACTS:
+    if entry.facts not in FACTS:
         return ()
-    return facts_about(verdict.entry.facts, Rejection(verdict.captures, verdict.raised.message, context))
+    return facts_about(entry.facts, Rejection(captures, message, context))
 
 
 def shorten(text: str, max_chars: int) -> str:
@@ -158,6 +173,7 @@ def _with_entry(page: Explanation, entry: Entry, circumstances: Circumstances) -
         page,
         is_wrapper=entry.wrapper,
         is_harmless=entry.harmless,
+        is_aftermath=entry.aftermath,
         meaning=filled(entry.meaning, values),
         causes=_causes(entry, circumstances),
         fixes=fixes_for(entry, circumstances),

@@ -8,6 +8,7 @@ from typing import Final
 from sgl_explain.command import has_flag, value_of
 from sgl_explain.entry import template_of
 from sgl_explain.evidence import Context
+from sgl_explain.machine import FACTS
 from sgl_explain.release import in_range
 
 ABSENT: Final = "absent"
@@ -74,6 +75,9 @@ def _one_holds(key: str, wanted: str, circumstances: Circumstances) -> bool | No
             return None if phase is None else phase in _alternatives(wanted)
         case flag if flag.startswith("--"):
             return _flag_holds(flag, wanted, circumstances.context.command)
+        case fact if fact in FACTS:
+            value = circumstances.context.facts.get(fact)
+            return None if value is None else re.search(wanted, value) is not None
         case _:
             return None if circumstances.captures is None else _value_holds(circumstances.captures.get(key), wanted)
 

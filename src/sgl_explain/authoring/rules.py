@@ -10,6 +10,7 @@ from sgl_explain.argument_facts import FACTS
 from sgl_explain.choosing import RULE_WORDS, choice_rule
 from sgl_explain.entry import APPLICABILITIES, LANGUAGES, NEEDS, PHASES, Entry, EntryFix, template_of
 from sgl_explain.flags import known_flags
+from sgl_explain.machine import FACTS as MACHINE_FACTS
 from sgl_explain.release import is_range
 from sgl_explain.template import Template
 
@@ -86,9 +87,9 @@ def templates(entry: Entry) -> Iterator[str]:
 
 
 def captured_names(entry: Entry) -> Iterator[str]:
-    """Every name used in a text is captured by every template (a site captures ``message``)."""
+    """Every name used in a text is a fact or captured by every template (a site captures ``message``)."""
     by_template = [Template.parse(text).names for text in entry.templates]
-    facts = FACTS.get(entry.facts, frozenset())
+    facts = FACTS.get(entry.facts, frozenset()) | MACHINE_FACTS
     captured = (frozenset.intersection(*by_template) if by_template else frozenset({"message"})) | facts
     if not by_template and not entry.sites:
         return

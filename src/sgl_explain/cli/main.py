@@ -1,7 +1,7 @@
-"""``sgl-explain``: explain a message, scan logs, show, search and list entries.
+"""``sgl-explain``: explain a message, scan logs, run a command, show, search and list entries.
 
 Exit status: 0 when something was explained (or found), 1 when nothing was, 2 for bad usage and for what could not be
-read or written, 130 after Ctrl-C.
+read or written, 130 after Ctrl-C; of ``run``, the command's.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Final
 
 from sgl_explain import __version__
-from sgl_explain.cli.story import tell_story
+from sgl_explain.cli.story import Story
 from sgl_explain.cli.streams import (
     BAD_USAGE,
     CannotReadError,
@@ -43,11 +43,15 @@ _RULE: Final = """\
 Options stand before the message (--json also after it). From its first word on, all is message, flags of
 SGLang included; after -- it may even begin with the name of a command or of an option.
 """
+_RUN_RULE: Final = """\
+The exit status is the command's; 128 + n if signal n ended it, 126 if it cannot be run, 127 if it is not found.
+"""
 _EPILOG: Final = """\
 examples:
   sgl-explain "Not enough memory. Please try to increase --mem-fraction-static."
   python -m sglang.launch_server ... 2>&1 | sgl-explain
   sgl-explain scan server.log
+  sgl-explain run -- python -m sglang.launch_server ...
   sgl-explain show chunked-prefill-size-not-multiple-of-page-size
 """
 
@@ -87,7 +91,9 @@ def _run(words: list[str]) -> int:
     if not rest or rest[0] not in _COMMANDS:
         return _explain_message(rest[1:] if rest[:1] == ["--"] else rest, as_json)
 
-    arguments = _command_parser().parse_args(["--json", *rest] if as_json else rest)
+    ours, command = _split_command(rest) if rest[0] == "run" else (rest, [])
+    words_of_ours = ["--json", *ours] if as_json else ours
+    arguments = _command_parser().parse_args(words_of_ours, argparse.Namespace(command=command))
     status: int = arguments.run(arguments)
     return status
 
@@ -117,6 +123,24 @@ def _given_text(words: list[str]) -> str | None:
         return standard_input().buffer.read().decode("utf-8", "replace")
 
 
+def _split_command(words: list[str]) -> tuple[list[str], list[str]]:
+    """Split ``run`` and its options from the command; all that follows the command's first word belongs to it."""
+    own = ["run", *takewhile(lambda word: word.startswith("-") and word != "--", words[1:])]
+    command = words[len(own) :]
+    return own, command[1:] if command[:1] == ["--"] else command
+
+
+def _run_command(arguments: argparse.Namespace) -> int:
+    if not arguments.command:
+        return complain("run: give a command, as in: sgl-explain run -- python -m sglang.launch_server ...")
+    try:
+        from sgl_explain.cli.run import run_command  # waits: only this needs what Windows lacks
+    except ImportError as error:
+        return complain(f"run: this system cannot do it: {error}")
+
+    return run_command(arguments.command, as_json=arguments.json)
+
+
 def _scan(arguments: argparse.Namespace) -> int:
     statuses = [_scan_file(name, arguments) for name in arguments.files]
     return BAD_USAGE if BAD_USAGE in statuses else min(statuses)
@@ -132,16 +156,27 @@ def _scan_file(name: str, arguments: argparse.Namespace) -> int:
 
 
 def _tell_scan(lines: Iterable[str], as_json: bool, name: str) -> int:
-    explanations = scan(lines)
     if as_json:
         found = 0
-        for explanation in explanations:
+        for explanation in scan(lines):
             found += 1
             where = {"file": name} if name else {}
             print_json(json.dumps({**record(explanation), **where}, ensure_ascii=False))
             sys.stdout.flush()
         return EXPLAINED if found else NOTHING
-    return EXPLAINED if tell_story(explanations, name) else NOTHING
+    return _tell_story(scan(lines, unexplained=True), name)
+
+
+def _tell_story(explanations: Iterable[Explanation], name: str) -> int:
+    if name:
+        print(f"== {name}")
+    story = Story(sys.stdout)
+    for explanation in explanations:
+        story.add(explanation)
+    story.sum_up()
+    if not story.has_explained:
+        print("Nothing in this log is explained by the knowledge base.")
+    return EXPLAINED if story.has_explained else NOTHING
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -183,6 +218,7 @@ def _tell(explanation: Explanation, as_json: bool, *, full: bool = False) -> Non
 _OPTIONS: Final = ("--json", "--version", "-h", "--help")
 _COMMANDS: Final = {
     "scan": "explain the failures in log files; - reads standard input",
+    "run": "run a command, explain its failures on standard error as they pass, sum up in the end",
     "show": "print the whole page of an entry",
     "search": "find entries by words",
     "list": "list all entries",
@@ -204,11 +240,14 @@ def _command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sgl-explain")
     parser.add_argument("--json", action="store_true", default=False, help=argparse.SUPPRESS)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, run in (("scan", _scan), ("show", _show), ("search", _search), ("list", _list)):
+    for name, run in zip(_COMMANDS, (_scan, _run_command, _show, _search, _list), strict=True):
         command = commands.add_parser(name, help=_COMMANDS[name], description=_COMMANDS[name])
         command.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object a line")
         command.set_defaults(run=run)
-        if name == "scan":
+        if name == "run":
+            command.usage = "sgl-explain run [--json] [--] COMMAND [ARGUMENT ...]"
+            command.epilog = _RUN_RULE
+        elif name == "scan":
             command.add_argument("files", nargs="+", metavar="FILE", help="log files; - reads standard input")
         elif name == "show":
             command.add_argument("id", help="an entry's id or alias")

@@ -140,12 +140,13 @@ def _pages_of(error: BaseException) -> "list[tuple[BaseException, Explanation]]"
 
     from sgl_explain.environment import current_context
     from sgl_explain.evidence import evidence_from, failures_in
+    from sgl_explain.remote_traceback import with_remote_links
 
-    whole = evidence_from(error, current_context())
+    whole = with_remote_links(evidence_from(error, current_context()))
     context = replace(whole.context, sglang_in_picture=whole.involves_sglang)
     failures = failures_in(error)
     leaves = [leaf for leaf in failures if leaf is not error and not isinstance(leaf, _NOT_ERRORS)]
-    found = [(leaf, explained_safely(evidence_from(leaf, context))) for leaf in leaves]
+    found = [(leaf, explained_safely(with_remote_links(evidence_from(leaf, context)))) for leaf in leaves]
     if not any(page for _, page in found):
         found = [(error, explained_safely(whole))]
     return [(failure, page) for failure, page in found if page is not None and not page.is_harmless]
