@@ -20,6 +20,7 @@ _SHORT_TEXT_CHARS: Final = 200
 _MAX_FAILURES: Final = 200
 _MAX_UNKNOWN: Final = 4096
 _FOLDED_CHARS: Final = 600
+_NO_ENTRY: Final = "No entry accounts for this error"
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -71,13 +72,17 @@ def nearest_to(text: str, knowledge: Knowledge) -> Explanation:
     if not nearest and len(text) <= _SHORT_TEXT_CHARS:
         nearest = tuple(Nearest(entry.id, entry.title, 0) for entry in knowledge.search(text, limit=3))
     message = clipped(text.strip())
-    return Explanation(None, "No entry accounts for this error", "similar", "", message, nearest=nearest)
+    return Explanation(None, _NO_ENTRY, "similar", "", message, nearest=nearest)
 
 
-def scan(lines: Iterable[str], knowledge: Knowledge | None = None) -> Iterator[Explanation]:
+def scan(
+    lines: Iterable[str | bytes | None], knowledge: Knowledge | None = None, *, unexplained: bool = False
+) -> Iterator[Explanation]:
     """Explain the failures in a log, as they come; ``line`` tells where each begins (1-based).
 
-    Streams in constant memory. Failures that nothing accounts for yield nothing.
+    Streams in constant memory. A failure is given out once the lines after it show that it is complete; None among
+    the lines says that the log has fallen silent, and gives out what is complete by then. Failures that nothing
+    accounts for yield nothing; with ``unexplained``, those with a traceback yield one explanation whose ``id`` is None.
     """
     known = knowledge or bundled_knowledge()
     unknown: OrderedDict[object, None] = OrderedDict()
@@ -88,6 +93,20 @@ def scan(lines: Iterable[str], knowledge: Knowledge | None = None) -> Iterator[E
             yield replace(explanation, line=incident.line)
         else:
             _remember(unknown, key)
+        if unexplained and (explanation is None or explanation.is_wrapper):
+            yield from _unexplained(incident, explanation)
+
+
+def _unexplained(incident: Incident, report: Explanation | None) -> Iterator[Explanation]:
+    """Yield the root cause of a failure as it stands, where it has a traceback but no entry, or only a report of it."""
+    evidence = incident.evidence
+    cause = next((raised for raised in reversed(evidence.raised) if raised.frames), None)
+    if cause is not None:
+        yield Explanation(
+            None, _NO_ENTRY, "similar", cause.types[0] if cause.types else "", cause.message,
+            wrapped_by=(report.id,) if report and report.id else (), phase=evidence.context.phase,
+            rank=evidence.context.rank, release=evidence.context.release, line=incident.line,
+        )  # fmt: skip
 
 
 def evidence_in_text(text: str) -> Iterator[Evidence]:
@@ -98,10 +117,10 @@ def evidence_in_text(text: str) -> Iterator[Evidence]:
         yield _deliberate(incident)
 
 
-def _as_text(lines: Iterable[str | bytes]) -> Iterator[str]:
+def _as_text(lines: Iterable[str | bytes | None]) -> Iterator[str | None]:
     for line in lines:
-        if isinstance(line, str | bytes):
-            yield line if isinstance(line, str) else line.decode("utf-8", "replace")
+        if isinstance(line, str | bytes | None):
+            yield line.decode("utf-8", "replace") if isinstance(line, bytes) else line
 
 
 def _folded(evidence: Evidence) -> object:

@@ -132,6 +132,7 @@ class Entry:
     phase: str = ""
     wrapper: bool = False
     harmless: bool = False
+    aftermath: bool = False
 
     @property
     def is_third_party(self) -> bool:

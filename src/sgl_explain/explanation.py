@@ -88,6 +88,7 @@ class Explanation:
     wrapped_by: tuple[str, ...] = ()
     is_wrapper: bool = False
     is_harmless: bool = False
+    is_aftermath: bool = False
     phase: str | None = None
     rank: str | None = None
     release: str | None = None
@@ -167,6 +168,7 @@ def _with_entry(page: Explanation, entry: Entry, circumstances: Circumstances) -
         page,
         is_wrapper=entry.wrapper,
         is_harmless=entry.harmless,
+        is_aftermath=entry.aftermath,
         meaning=filled(entry.meaning, values),
         causes=_causes(entry, circumstances),
         fixes=tuple(_fixes(entry, circumstances)),

@@ -447,3 +447,22 @@ def test_a_real_log_shows_the_missing_module(log: Path) -> None:
         causes = [incident.evidence.raised[-1] for incident in incidents(lines)]
 
     assert [cause.message for cause in causes if "ModuleNotFoundError" in cause.types] == ["No module named 'vllm'"]
+
+
+def test_a_failure_need_not_wait_for_the_next_line_where_the_log_falls_silent() -> None:
+    lines = CHILD_FAILURE.splitlines()
+    seen: list[object] = []
+
+    def live() -> Iterable[str | None]:
+        yield from lines[:4]
+        yield None
+        seen.append("in the middle of the traceback")
+        yield from lines[4:9]
+        yield None
+        seen.append("behind it")
+        yield from lines[9:]
+
+    for incident in incidents(live()):
+        seen.append((incident.line, incident.last_line))  # noqa: PERF401 - the order of things is what is tested
+
+    assert seen == ["in the middle of the traceback", (2, 9), "behind it", (11, 11)]

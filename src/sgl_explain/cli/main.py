@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Final
 
 from sgl_explain import __version__
-from sgl_explain.cli.story import tell_story
+from sgl_explain.cli.story import Story
 from sgl_explain.cli.streams import (
     BAD_USAGE,
     CannotReadError,
@@ -132,16 +132,27 @@ def _scan_file(name: str, arguments: argparse.Namespace) -> int:
 
 
 def _tell_scan(lines: Iterable[str], as_json: bool, name: str) -> int:
-    explanations = scan(lines)
     if as_json:
         found = 0
-        for explanation in explanations:
+        for explanation in scan(lines):
             found += 1
             where = {"file": name} if name else {}
             print_json(json.dumps({**record(explanation), **where}, ensure_ascii=False))
             sys.stdout.flush()
         return EXPLAINED if found else NOTHING
-    return EXPLAINED if tell_story(explanations, name) else NOTHING
+    return _tell_story(scan(lines, unexplained=True), name)
+
+
+def _tell_story(explanations: Iterable[Explanation], name: str) -> int:
+    if name:
+        print(f"== {name}")
+    story = Story(sys.stdout)
+    for explanation in explanations:
+        story.add(explanation)
+    story.sum_up()
+    if not story.has_explained:
+        print("Nothing in this log is explained by the knowledge base.")
+    return EXPLAINED if story.has_explained else NOTHING
 
 
 def _show(arguments: argparse.Namespace) -> int:

@@ -36,16 +36,22 @@ class Incident:
 
 
 def incidents(
-    lines: Iterable[str], context: Context | None = None, interesting: Callable[[str], bool] | None = None
+    lines: Iterable[str | None], context: Context | None = None, interesting: Callable[[str], bool] | None = None
 ) -> Iterator[Incident]:
     """Yield the failures of a log as soon as each is complete; one that the log cuts off is yielded as it stands.
 
     A failure is a traceback with its chain, or a line that may tell of an error. ``interesting`` is asked about the
     text of lines that bear no mark of an error at all; without it, they are passed over. ``context`` is what the
-    caller knows; what the log says of release, command, phase and rank completes it.
+    caller knows; what the log says of release, command, phase and rank completes it. None among the lines is no
+    line: it says that the log has fallen silent, so that what is complete need not wait for the next one.
     """
     stream = _Stream(context or Context(), interesting)
-    for number, raw in enumerate(lines, start=1):
+    number = 0
+    for raw in lines:
+        if raw is None:
+            yield from stream.pause()
+            continue
+        number += 1
         if stream.is_idle and not stream.must_see(raw):
             continue
         for line in log_lines(raw):
@@ -124,6 +130,10 @@ class _Stream:
         elif self._begins_failure(line):
             yield from self._close(self._open[: 1 - MAX_OPEN] if len(self._open) >= MAX_OPEN else [])
             self._begin(number, line)
+
+    def pause(self) -> Iterator[Incident]:
+        """Yield what is complete as it stands."""
+        yield from self._close([failure for failure in self._open if failure.text.is_complete])
 
     def end(self) -> Iterator[Incident]:
         """Yield what is still open."""
