@@ -31,6 +31,7 @@ RANK = {
     "wording": 5,
     "explanation": 5,
     "diagnosis": 5,
+    "findings": 5,
     "render": 6,
     "integrations": 7,
     "cli": 7,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgl_explain.log_stream.line import LogLine, is_wrapped, log_lines
+from sgl_explain.log_stream.line import LogLine, log_lines
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,6 @@ def test_ray_says_once_that_a_line_was_repeated() -> None:
 
 def test_terminal_escapes_are_taken_out() -> None:
     assert log_lines("\x1b[91m[12-16 14:27:08] boom\x1b[0;0m")[0].text == "boom"
-
-
-def test_whoever_passed_a_line_on_is_noticed() -> None:
-    assert is_wrapped("sglang-1  | x")
-    assert not is_wrapped("[2025-08-08 09:09:09 TP0] x")
 
 
 @given(st.text(alphabet='[]{}"\\n|:-. 0123456789TPINFO\x1b\r', max_size=200))

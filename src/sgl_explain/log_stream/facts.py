@@ -33,22 +33,6 @@ _COMMAND: Final = re.compile(
 )
 
 
-def tells_batch(lower: str) -> bool:
-    """Tell whether a line, given in lower case, reports a batch: by far the commonest of those that tell a phase."""
-    return "batch" in lower and ("prefill batch" in lower or "decode batch" in lower)
-
-
-def tells_fact(lower: str) -> bool:
-    """Tell cheaply whether a line, given in lower case, may tell of phase, release or command."""
-    if tells_batch(lower):
-        return True
-    if "load weight" in lower or "capture " in lower or "fired up" in lower:
-        return True
-    if " is allocated" in lower or "memory pool" in lower:
-        return True
-    return "sglang" in lower and (_RELEASE.search(lower) is not None or " --" in lower)
-
-
 class LogFacts:
     """What was told so far. The phase is kept for each writer, as far as lines say who wrote them."""
 
