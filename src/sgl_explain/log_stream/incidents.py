@@ -67,7 +67,7 @@ class _Reading:
         if sifted.hits or not self._stream.is_idle:
             self._settle_facts()
             yield from self._read_windows(sifted, line)
-        elif sifted.new:
+        elif sifted.new and not self._stream.knows_sglang:
             self._notice(sifted, sifted.indices_of(sifted.new))
         for shape in sifted.facts:
             self._block_by_fact[shape] = (self._lines_before, sifted)
@@ -89,14 +89,17 @@ class _Reading:
         yield from self._stream.end()
 
     def _read_windows(self, sifted: Sifted, line: str | None) -> Iterator[Incident]:
-        """Read from each hit on until nothing is open any more; of the lines between, only the facts."""
-        telling = sifted.facts | sifted.new
+        """Read from each hit on until nothing is open any more; of the lines between, the last fact of each kind."""
+        telling = sifted.facts if self._stream.knows_sglang else sifted.facts | sifted.new
+        passed: dict[bytes, int] = {}
         for index, shape in enumerate(sifted.shapes):
             if shape in sifted.hits or not self._stream.is_idle:
+                self._notice(sifted, sorted(passed.values()))
+                passed.clear()
                 raw = line if line is not None else sifted.text_of(index)
                 yield from self._stream.take(self._lines_before + index + 1, raw)
             elif shape in telling:
-                self._stream.notice(sifted.text_of(index))
+                passed[shape] = index
 
     def _settle_facts(self) -> None:
         """Read the last line of each kind of fact, in the order of the log."""

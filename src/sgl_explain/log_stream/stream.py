@@ -87,6 +87,11 @@ class IncidentStream:
         """Whether nothing waits for its next line, so that lines may be passed over."""
         return not self._open and not self._reader.waits
 
+    @property
+    def knows_sglang(self) -> bool:
+        """Whether the log is known to be SGLang's."""
+        return self._facts.sglang_in_picture
+
     def take(self, number: int, raw: str) -> Iterator[Incident]:
         """Read the next line, and yield the failures that it ends."""
         for line in self._reader.read(raw):
