@@ -27,7 +27,8 @@ _LETTERS: Final = string.ascii_letters.encode()
 # High bytes stay: text in other scripts is judged as it stands.
 _NO_LETTERS: Final = bytes(byte for byte in range(128) if byte not in _LETTERS + b"\n")
 _WORDS: Final = bytes(byte if byte in _LETTERS + b"_" else 32 for byte in range(256)).lower()
-_ESCAPES: Final = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\\+(?:u001b\[[\d;]*m|u[\da-fA-F]{4}|[nrt])")
+_COLOURS: Final = re.compile(rb"(?:\x1b|\\+u001b)\[[0-?]*[ -/]*[@-~]")
+_JSON_ESCAPES: Final = re.compile(rb"\\+(?:u[\da-fA-F]{4}|[nrt])")
 
 _MARKS: Final = tuple(word.encode() for word in ERROR_WORDS)
 # Of a mark of several words, the longest.
@@ -123,7 +124,7 @@ class Sieve:
 def _is_marked(line: bytes, words: frozenset[str]) -> bool:
     """Whether a mark of an error stands in a line: asked of its different words first, which are fewer."""
     seems_marked = not line.isascii() or _holds_any(_MARK_WORDS, " ".join(words).encode())
-    return seems_marked and _holds_any(_MARKS, _unescaped(line, b" ").lower())
+    return seems_marked and _holds_any(_MARKS, _unescaped(line).lower())
 
 
 def _holds_any(words: tuple[bytes, ...], text: bytes) -> bool:
@@ -136,13 +137,15 @@ def _holds_any(words: tuple[bytes, ...], text: bytes) -> bool:
 
 def words_of(line: bytes) -> frozenset[str]:
     """Return the words of a line as the sieve compares them: lower case, without digits."""
-    return frozenset(_unescaped(line, b" ").translate(_WORDS, _DIGITS).decode("ascii").split())
+    return frozenset(_unescaped(line).translate(_WORDS, _DIGITS).decode("ascii").split())
 
 
 def _shapes_in(block: bytes) -> list[bytes]:
-    return _unescaped(block, b"").translate(None, _NO_LETTERS).split(b"\n")
+    return _unescaped(block).translate(None, _NO_LETTERS).split(b"\n")
 
 
-def _unescaped(text: bytes, instead: bytes) -> bytes:
-    """Return the text without a terminal's escapes and JSON's."""
-    return _ESCAPES.sub(instead, text) if b"\x1b" in text or b"\\" in text else text
+def _unescaped(text: bytes) -> bytes:
+    """Return the text without a terminal's escapes, and blanks for JSON's."""
+    if b"\x1b" in text or b"\\" in text:
+        text = _JSON_ESCAPES.sub(b" ", _COLOURS.sub(b"", text))
+    return text
