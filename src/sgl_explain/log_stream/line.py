@@ -25,7 +25,7 @@ _HEAD: Final = re.compile(
     rf"|\[?(?P<severity>[IWEF])\d{{3,4}} {_CLOCK}[^\]]{{0,80}}\](?: |$)"
     rf"|\[{_DATE} {_CLOCK}\](?=\[)"
     rf"|\[{_DATE} {_CLOCK} [+-]\d{{4}}\](?: \[\d+\])?(?: |$)"  # gunicorn
-    r"|##\[(?=error\]|warning\])"  # GitHub Actions
+    r"|##\[(?P<annotation>error|warning)\]"  # GitHub Actions
     rf"|{_DATE}[ T]{_CLOCK}Z?(?: - | \| |\] ?|: ?| |$)"
     rf"|(?= ?\[?{_LEVEL}(?:[\]: ]|$))"
 )
@@ -73,6 +73,7 @@ def _without_head(line: LogLine) -> LogLine:
     full, ranks, gpu, severity = found.group("full", "ranks", "gpu", "severity")
     rank = ranks.strip() if ranks else gpu
     level = _SEVERITIES[severity] if severity else level or line.level
+    level = found["annotation"].upper() if found["annotation"] else level
     return LogLine(line.text[end:], line.source, rank or line.rank, level, True, bool(full or rank))
 
 

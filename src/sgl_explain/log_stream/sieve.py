@@ -116,9 +116,12 @@ class Sieve:
         if sum(map(len, self._shapes_by_kind.values())) > _MAX_SHAPES:
             for shapes in self._shapes_by_kind.values():
                 shapes.clear()
+        unjudged = set(sifted.new)
         for index in sifted.indices_of(sifted.new):
             shape = sifted.shapes[index]
-            self._shapes_by_kind[self.kind_of(sifted.lines[index], shape)].add(shape)
+            if shape in unjudged:
+                unjudged.discard(shape)
+                self._shapes_by_kind[self.kind_of(sifted.lines[index], shape)].add(shape)
 
 
 def _is_marked(line: bytes, words: frozenset[str]) -> bool:

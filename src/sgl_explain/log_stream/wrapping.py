@@ -30,8 +30,8 @@ _SYSLOG: Final = (
 _WRAPPER: Final = re.compile(
     r"(?P<compose>[\w.-]+[-_]\d+ +|[\w.-]+ {2,})\|(?: |$)"
     rf"|(?:{_SYSLOG})(?: |$)"
-    # containerd and CRI-O; GitLab's job logs: stream number, O or E, + where the line goes on with the one before
-    rf"|{_STAMP}(?: (?:stdout|stderr) (?P<cut>[FP])| \d\d[OE][+ ])?(?: |$)"
+    rf"|{_STAMP} [\da-f]{{2}}[OE](?:[+ ]|$)"  # GitLab's job logs: stream, output or error, + for the rest of a line
+    rf"|{_STAMP}(?: (?:stdout|stderr) (?P<cut>[FP]))?(?: |$)"  # containerd, CRI-O
     rf"|\[{_STAMP}\](?: |$)"
     r"|\[(?P<pod>pod/[^\]\s]+)\](?: |$)"
     r"|\((?P<ray>[^()]{0,80}(?:\([^()]{0,40}\))?[^()]{0,20}\bpid=\d+[^()]{0,60})\)(?: |$)"
@@ -41,7 +41,7 @@ _WRAPPER: Final = re.compile(
     r"|\d\d:\d\d:\d\d (?P<foreman>[\w.-]+) +\|(?: |$)"
     r"|(?P<supervisor>[\w.:-]+) std(?:out|err) \|(?: |$)"
     rf"|(?P<job>[^\t\n]{{1,120}}\t[^\t\n]{{1,120}})\t\ufeff?(?={_STAMP})"
-    r"|(?P<loki>\{\w{1,60}=\"[^{}]{1,400}\"\}) +"
+    r"|(?P<loki>\{\w{1,60}=\"[^{}]{1,400}\"\}) "
 )
 _NAMES: Final = (
     "compose", "unit", "process_unit", "pod", "ray", "process", "tee", "slot", "foreman", "supervisor", "job", "loki",
@@ -85,7 +85,7 @@ class Unwrapper:
 
     def __init__(self) -> None:
         self._labels: set[str] = set()
-        self._cut_by_source: dict[str, str] = {}
+        self._cut_by_source: dict[tuple[str, str], str] = {}
 
     @property
     def waits(self) -> bool:
@@ -95,16 +95,16 @@ class Unwrapper:
     def unwrap(self, raw: str) -> tuple[LogLine, ...]:
         """Return what a line holds: one line, several where a JSON string has line breaks, none of one that was cut."""
         line, is_cut = self._peeled(LogLine(_as_shown(raw)))
-        line = self._joined(line, is_cut=is_cut)
+        line = self._joined("CRI", line, is_cut=is_cut)
         if is_cut:
             return ()
         unpacked = _unpacked(line)
         if unpacked is None:
             return (line,)
-        if _was_cut_by_docker(unpacked):
-            self._joined(unpacked, is_cut=True)
+        is_cut = len(unpacked.text) >= _RUNTIME_CUT_CHARS and not unpacked.text.endswith("\n")
+        unpacked = self._joined("Docker", unpacked, is_cut=is_cut)
+        if is_cut:
             return ()
-        unpacked = self._joined(unpacked, is_cut=False)
         first, *others = unpacked.text.split("\n")
         following = unpacked._replace(level=None, starts_record=False)
         parts = (unpacked._replace(text=first), *(following._replace(text=other) for other in others))
@@ -132,19 +132,30 @@ class Unwrapper:
         if found is None:
             return ""
         label = "task" if found["task"] else found[0]
-        rest = text[found.end() :]
+        rest = _innermost(text[found.end() :])
         is_sure = _SURE.match(rest) or (not found["stern"] and rest.startswith(_HEADER))
         if is_sure and len(self._labels) < _MAX_LABELS:
             self._labels.add(label)
         return found[0] if label in self._labels else ""
 
-    def _joined(self, line: LogLine, *, is_cut: bool) -> LogLine:
+    def _joined(self, runtime: str, line: LogLine, *, is_cut: bool) -> LogLine:
         """Put the pieces of a cut line together, within the bounds of a line; keep them where more is to come."""
-        piece = self._cut_by_source.pop(line.source, "") if self._cut_by_source else ""
+        key = (runtime, line.source)
+        piece = self._cut_by_source.pop(key, "") if self._cut_by_source else ""
         text = (piece + line.text)[:MAX_LINE_CHARS] if piece else line.text
         if is_cut and len(self._cut_by_source) < _MAX_WRITERS:
-            self._cut_by_source[line.source] = text
+            self._cut_by_source[key] = text
         return line._replace(text=text)
+
+
+def _innermost(text: str) -> str:
+    """Return the text behind everything that could be a wrapper."""
+    for _ in range(_MAX_LAYERS):
+        found = _WRAPPER.match(text) or (_LABEL.match(text) if not _SURE.match(text) else None)
+        if found is None:
+            break
+        text = text[found.end() :]
+    return text
 
 
 def _as_shown(text: str) -> str:
@@ -190,9 +201,5 @@ def _from_record(line: LogLine, record: dict[str, object]) -> LogLine | None:
         return None
     level = next((value for key in _LEVEL_KEYS if isinstance(value := record.get(key), str)), None)
     text = "\n".join(texts)
-    text = text if len(text) >= _RUNTIME_CUT_CHARS else text.rstrip("\r\n")
+    text = text if len(text) >= _RUNTIME_CUT_CHARS else text.rstrip("\r\n")  # the end shows that Docker cut nothing
     return line._replace(text=text, level=level.upper() if level else None, starts_record=level is not None)
-
-
-def _was_cut_by_docker(line: LogLine) -> bool:
-    return len(line.text) >= _RUNTIME_CUT_CHARS and not line.text.endswith("\n")
