@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from sgl_explain.environment import current_context
 from sgl_explain.evidence import Context, Evidence, Raised, clipped, evidence_from
@@ -19,8 +19,11 @@ _LONG_TEXT_CHARS: Final = 64_000
 _SHORT_TEXT_CHARS: Final = 200
 _MAX_FAILURES: Final = 200
 _MAX_UNKNOWN: Final = 4096
+_MAX_KNOWN: Final = 256
 _FOLDED_CHARS: Final = 600
 _NO_ENTRY: Final = "No entry accounts for this error"
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -102,16 +105,39 @@ def scan_blocks(
 
 
 def _told(found: Iterable[Incident], known: Knowledge, *, unexplained: bool) -> Iterator[Explanation]:
-    unknown: OrderedDict[object, None] = OrderedDict()
+    memory = _Memory(known)
     for incident in found:
-        key = _folded(incident.evidence)
-        explanation = None if key in unknown else explained(incident.evidence, known)
+        explanation = memory.explained(incident.evidence)
         if explanation is not None:
             yield replace(explanation, line=incident.line)
-        else:
-            _remember(unknown, key)
         if unexplained and (explanation is None or explanation.is_wrapper):
             yield from _unexplained(incident, explanation)
+
+
+class _Memory:
+    """What the failures of a log came to: in a storm, the same one comes from every rank, and thousands of times."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._explanations: OrderedDict[Evidence, Explanation] = OrderedDict()
+        self._unknown: OrderedDict[object, None] = OrderedDict()
+
+    def explained(self, evidence: Evidence) -> Explanation | None:
+        """Return the explanation of a failure, looking only once at those that say the same."""
+        rank, anywhere = evidence.context.rank, evidence.within(replace(evidence.context, rank=None))
+        explanation = self._explanations.get(anywhere)
+        if explanation is None:
+            explanation = self._looked_up(anywhere)
+        return explanation and replace(explanation, rank=rank)
+
+    def _looked_up(self, evidence: Evidence) -> Explanation | None:
+        key = _folded(evidence)
+        explanation = None if key in self._unknown else explained(evidence, self._knowledge)
+        if explanation is None:
+            _remember(self._unknown, key, None, _MAX_UNKNOWN)
+        else:
+            _remember(self._explanations, evidence, explanation, _MAX_KNOWN)
+        return explanation
 
 
 def _unexplained(incident: Incident, report: Explanation | None) -> Iterator[Explanation]:
@@ -148,10 +174,10 @@ def _folded(evidence: Evidence) -> object:
     )
 
 
-def _remember(known: OrderedDict[object, None], key: object) -> None:
-    known[key] = None
-    if len(known) > _MAX_UNKNOWN:
-        known.popitem(last=False)
+def _remember(memory: OrderedDict[_K, _V], key: _K, value: _V, limit: int) -> None:
+    memory[key] = value
+    if len(memory) > limit:
+        memory.popitem(last=False)
 
 
 def _deliberate(incident: Incident) -> Evidence:
