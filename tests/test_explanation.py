@@ -2,6 +2,7 @@
 
 import pytest
 
+from sgl_explain.diagnosis import scan
 from sgl_explain.entry import Entry, entry_from
 from sgl_explain.evidence import Context, Evidence, Raised
 from sgl_explain.explanation import Explanation, explained, explanation_of
@@ -90,3 +91,18 @@ def test_a_fix_that_chooses_is_left_out_where_the_command_is_not_known():
 
     assert [fix.do for fix in explain(entry, "").fixes] == ["Leave it out."]
     assert [fix.do for fix in explanation_of(entry).fixes] == ["Leave it out."]
+
+
+def test_a_log_without_its_command_line_gives_the_corrected_command_all_the_same() -> None:
+    log = [
+        "[2025-08-08 09:09:08] server_args=ServerArgs(model_path='/m', tp_size=2, mem_fraction_static=0.7)",
+        "[2025-08-08 09:09:09 TP0] Load weight end. type=LlamaForCausalLM, avail mem=1.86 GB",
+        "[2025-08-08 09:09:10 TP0] Scheduler hit an exception: Traceback (most recent call last):",
+        '  File "/x/sglang/srt/model_executor/model_runner.py", line 5584, in init_memory_pool',
+        "    raise RuntimeError(",
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+    ]
+
+    (page,) = scan(log)
+
+    assert any(fix.command.startswith("python -m sglang.launch_server --model-path /m") for fix in page.fixes)

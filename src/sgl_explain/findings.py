@@ -1,5 +1,6 @@
 """What part each failure of a log plays: the cause, another one, the same again, a consequence, no failure at all."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -10,6 +11,7 @@ Role = Literal["cause", "other", "repeat", "consequence", "harmless", "unknown"]
 
 _MAX_TOLD: Final = 500
 _MAX_RANKS: Final = 64
+_DIGITS: Final = re.compile(r"\d+")
 _SERVED: Final = ("request", "client")
 
 
@@ -43,6 +45,7 @@ class Findings:
         self.harmless: dict[object, Finding] = {}
         self.unknown: dict[object, Finding] = {}
         self.cause: Finding | None = None
+        self._by_kind: dict[object, Finding] = {}
 
     @property
     def has_explained(self) -> bool:
@@ -56,16 +59,23 @@ class Findings:
         met, and of these the first.
         """
         group = self._group_of(explanation)
-        key = _key(explanation)
-        finding = group.get(key)
+        is_failure = group is self.failures or group is self.unknown
+        key = _key(explanation) if is_failure else explanation.id
+        finding = group.get(key) or self._same_on_another_rank(explanation)
         if finding is None:
             finding = Finding(explanation, self._file)
             if len(group) < _MAX_TOLD:
                 group[key] = finding
+                self._by_kind.setdefault(_kind(explanation), finding)
         finding.times += 1
         if explanation.rank and len(finding.ranks) < _MAX_RANKS:
             finding.ranks[explanation.rank] = None
         return self._role_of(finding, group)
+
+    def _same_on_another_rank(self, explanation: Explanation) -> Finding | None:
+        """The failure that another rank had with other numbers in it, such as the memory that was free there."""
+        finding = self._by_kind.get(_kind(explanation)) if explanation.rank else None
+        return finding if finding and finding.ranks and explanation.rank not in finding.ranks else None
 
     def _group_of(self, explanation: Explanation) -> dict[object, Finding]:
         if explanation.id is None:
@@ -90,7 +100,11 @@ def _precedence(finding: Finding) -> tuple[bool, bool]:
     return not finding.is_reported, finding.explanation.phase in _SERVED
 
 
-def _key(explanation: Explanation) -> object:
+def _key(explanation: Explanation) -> tuple[object, ...]:
     if explanation.id is None:
         return (explanation.exception, explanation.message)
     return (explanation.id, *sorted(explanation.captures.items()))
+
+
+def _kind(explanation: Explanation) -> str:
+    return _DIGITS.sub("#", repr(_key(explanation)))

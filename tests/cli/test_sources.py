@@ -209,3 +209,30 @@ def test_piped_json_comes_line_by_line_while_the_pipe_stays_open():
         scanning.stdin.close()
 
     assert (first["id"], first["role"]) == (FAILURE_ID, "cause")
+
+
+PTY = """
+import os, pty, sys
+os.environ["TERM"] = "xterm"
+sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, "-m", "sgl_explain", "scan", sys.argv[1]])))
+"""
+
+
+def test_a_long_file_shows_at_a_terminal_how_far_it_is_read(tmp_path):
+    log = tmp_path / "long.log"
+    log.write_text(QUIET * (60_000_000 // len(QUIET)) + FAILURE)
+    done = subprocess.run([sys.executable, "-c", PTY, str(log)], capture_output=True, text=True, check=True)
+
+    assert "long.log" in done.stdout
+    assert "MB" in done.stdout
+    assert FAILURE_ID in done.stdout
+    # nothing of the gauge stays
+    assert "long.log" not in done.stdout.rpartition("\x1b[2K")[2]
+
+
+def test_in_a_pipe_no_gauge_is_shown(tmp_path):
+    log = tmp_path / "long.log"
+    log.write_text(QUIET * (60_000_000 // len(QUIET)) + FAILURE)
+    done = subprocess.run([*SCAN, str(log)], capture_output=True, text=True, check=True)
+
+    assert (ids(done.stdout), done.stderr) == ([(FAILURE_ID, 60_000_000 // len(QUIET) + 1)], "")

@@ -1,5 +1,6 @@
 """Real launches with only the package installed: main process, scheduler child, and the answers of a running server."""
 
+import ast
 import contextlib
 import json
 import os
@@ -13,6 +14,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+from sgl_explain.log_stream.server_args import command_in
 
 HERE = Path(__file__).resolve().parent
 VOLATILE = re.compile(
@@ -134,6 +137,33 @@ def test_the_log_it_left_behind_is_explained(missing_module, prefix, tmp_path):
 
     assert [(record["exception"], "vllm" in record["message"]) for record in causes] == [("ModuleNotFoundError", True)]
     assert text.splitlines()[causes[0]["line"] - 1].endswith("Traceback (most recent call last):")
+
+
+RESOLVED = """
+import json, sys
+from sglang.srt.server_args import prepare_server_args
+arguments = prepare_server_args(json.loads(sys.argv[1]))
+arguments.resolve_once()
+print("resolved:", arguments.resolved_dict())
+"""
+NEVER_ALIKE = ("random_seed", "watermark_config", "watermark_key", "watermark_key_b")
+
+
+def test_the_command_of_a_logs_server_arguments_starts_the_same_server(live, missing_module):
+    _, (text, _) = missing_module
+    (shown,) = re.findall(r"server_args=(\{.*\})$", text, re.MULTILINE)
+    command = command_in(f"server_args={shown}")
+    done = subprocess.run(
+        [live.python, "-c", RESOLVED, json.dumps(command[3:])],
+        capture_output=True, text=True, env=live.env(SGLANG_EXPLAIN="0"), check=True, timeout=240,
+    )  # fmt: skip
+    again = ast.literal_eval(done.stdout.partition("resolved: ")[2])
+    logged = ast.literal_eval(shown)
+
+    assert command[:5] == ("python", "-m", "sglang.launch_server", "--model-path", live.filled("{MODELS}/tiny-llama"))
+    assert {name: again[name] for name in logged if name not in NEVER_ALIKE} == {
+        name: value for name, value in logged.items() if name not in NEVER_ALIKE
+    }
 
 
 @pytest.fixture(scope="session")

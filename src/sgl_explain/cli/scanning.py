@@ -36,7 +36,10 @@ def scan_logs(names: Sequence[str], form: str, *, follow: bool) -> int:
             for name in names:
                 with _gauge(name) as gauge:
                     tellers.append(new_teller(Log(name, len(names) > 1, gauge.hidden)))
-                    is_bad |= not _read(tellers[-1], gauge)
+                    was_read = _read(tellers[-1], gauge)
+                if was_read:
+                    tellers[-1].sum_up()
+                is_bad |= not was_read
     finally:  # Ctrl-C is how following ends
         new_teller.finish(tellers)
     explained = any(teller.has_explained for teller in tellers)
@@ -51,8 +54,6 @@ def _read(teller: Teller, gauge: "_Gauge") -> bool:
     except CannotReadError as error:
         complain(str(error))
         return False
-    with gauge.hidden():
-        teller.sum_up()
     return True
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from sgl_explain import __version__
 from sgl_explain.cli.story import Story
@@ -98,14 +98,24 @@ class JsonTeller(Teller):
 
 
 class GithubTeller(Teller):
-    """A GitHub annotation for each distinct failure, at once."""
+    """A GitHub annotation for each distinct failure, at once; one for each kind of consequence."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(log)
+        self._noted: set[str | None] = set()
 
     def add(self, explanation: Explanation) -> None:
+        role = self.findings.add(explanation)
+        if role in _GRAVE:
+            self._print(explanation, "error")
+        elif role in ("consequence", "harmless") and explanation.id not in self._noted:
+            self._noted.add(explanation.id)
+            self._print(explanation, "notice")
+
+    def _print(self, explanation: Explanation, level: Literal["error", "notice"]) -> None:
         from sgl_explain.render.github import annotation  # waits: only this form needs it
 
-        role = self.findings.add(explanation)
-        if role not in ("unknown", "repeat"):
-            print(annotation(explanation, "error" if role in _GRAVE else "notice", self.log.file), flush=True)
+        print(annotation(explanation, level, self.log.file), flush=True)
 
 
 class SarifTeller(Teller):

@@ -43,6 +43,9 @@ class _Gauge:
     @contextlib.contextmanager
     def hidden(self) -> Iterator[None]:
         """Take the gauge away while something else is printed."""
+        if not self._progress.live.is_started:
+            yield
+            return
         self._progress.stop()
         try:
             yield
