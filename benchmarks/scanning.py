@@ -7,7 +7,6 @@ Writes the log (1 GB unless told otherwise) into a temporary folder, runs `sgl-e
 scanning took. With `--requests`, a tenth of the lines log a request each, as `--log-requests` does.
 """
 
-import os
 import random
 import resource
 import subprocess
@@ -22,6 +21,8 @@ from typing import Final
 TURNS: Final = 3
 LINES_A_PIECE: Final = 20_000
 PIECES: Final = 16
+DECODE_SHARE: Final = 0.75
+REQUEST_FIELDS: Final = ("image_data", "video_data", "session_params", "lora_path", "stream", "top_p")
 TRACEBACK: Final = """\
 Scheduler hit an exception: Traceback (most recent call last):
   File "/usr/lib/python3.12/site-packages/sglang/srt/managers/scheduler.py", line 3078, in run_scheduler_process
@@ -34,39 +35,46 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {size:.2f} GiB. GP
 """
 
 
-def line(at: random.Random, *, with_requests: bool) -> str:
-    """Return one line of a server under load, or one failure."""
-    stamp = f"2026-08-08 09:{at.randrange(60):02}:{at.randrange(60):02}"
-    rank = at.randrange(8)
-    kind = at.random()
-    if kind < 0.000_02:
-        return f"[{stamp} TP{rank}] {TRACEBACK.format(size=at.random() * 8, rank=rank)}"
-    if with_requests and kind < 0.1:
-        return f"[{stamp}] Receive: obj=GenerateReqInput(rid='{uuid.UUID(int=at.getrandbits(128)).hex}', " + ", ".join(
-            f"{name}=None" for name in ("image_data", "video_data", "session_params", "lora_path", "stream", "top_p") * 9
-        )
-    if kind < 0.55:
+def batch(at: random.Random, stamp: str) -> str:
+    """Return what a scheduler says of a batch."""
+    rank, usage, running = at.randrange(8), at.random(), at.randrange(99)
+    if at.random() < DECODE_SHARE:
         return (
-            f"[{stamp} TP{rank}] Decode batch, #running-req: {at.randrange(99)}, #token: {at.randrange(99999)}, token "
-            f"usage: {at.random():.2f}, cuda graph: True, gen throughput (token/s): {at.random() * 1000:.2f}, "
-            f"#queue-req: {at.randrange(9)}"
+            f"[{stamp} TP{rank}] Decode batch, #running-req: {running}, #token: {at.randrange(99999)}, token usage: "
+            f"{usage:.2f}, cuda graph: True, gen throughput (token/s): {at.random() * 1000:.2f}, #queue-req: 0"
         )
-    if kind < 0.75:
-        return (
-            f"[{stamp} TP{rank}] Prefill batch, #new-seq: {at.randrange(9)}, #new-token: {at.randrange(9999)}, "
-            f"#cached-token: {at.randrange(999)}, token usage: {at.random():.2f}, #running-req: {at.randrange(99)}, "
-            f"#queue-req: {at.randrange(9)}"
-        )
+    return (
+        f"[{stamp} TP{rank}] Prefill batch, #new-seq: {at.randrange(9)}, #new-token: {at.randrange(9999)}, #cached-token: "
+        f"{at.randrange(999)}, token usage: {usage:.2f}, #running-req: {running}, #queue-req: 0"
+    )
+
+
+def access(at: random.Random, stamp: str) -> str:
+    """Return a line of the access log."""
     host = ".".join(str(at.randrange(256)) for _ in range(4))
     return f'[{stamp}] INFO:     {host}:{at.randrange(65536)} - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+
+
+def request(at: random.Random, stamp: str) -> str:
+    """Return a request as `--log-requests` shows it: no two alike."""
+    fields = ", ".join(f"{name}=None" for name in REQUEST_FIELDS * 9)
+    return f"[{stamp}] Receive: obj=GenerateReqInput(rid='{uuid.UUID(int=at.getrandbits(128)).hex}', {fields})"
+
+
+def failure(at: random.Random, stamp: str) -> str:
+    """Return a failure of a rank, of several lines."""
+    rank = at.randrange(8)
+    return f"[{stamp} TP{rank}] {TRACEBACK.format(size=at.random() * 8, rank=rank)}"
 
 
 def pieces(*, with_requests: bool) -> Iterator[bytes]:
     """Yield different stretches of a log, the same at each run."""
     for seed in range(PIECES):
         at = random.Random(seed)  # noqa: S311 - no secret
-        lines = (line(at, with_requests=with_requests) for _ in range(LINES_A_PIECE))
-        yield "".join(f"{text}\n" for text in lines).encode()
+        shares = {batch: 0.75, access: 0.25, failure: 0.000_02, request: 0.1 if with_requests else 0}
+        kinds = at.choices(list(shares), list(shares.values()), k=LINES_A_PIECE)
+        stamps = (f"2026-08-08 09:{at.randrange(60):02}:{at.randrange(60):02}" for _ in kinds)
+        yield "".join(f"{kind(at, stamp)}\n" for kind, stamp in zip(kinds, stamps, strict=True)).encode()
 
 
 def write(path: Path, size: int, *, with_requests: bool) -> None:
@@ -82,7 +90,7 @@ def seconds(command: list[str]) -> float:
     """Return how long a command runs."""
     start = time.perf_counter()
     # not /dev/null: grep ends at the first match where nobody reads what it says
-    subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    subprocess.run(command, stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own words
     return time.perf_counter() - start
 
 
@@ -99,7 +107,7 @@ def main() -> None:
             grepping, scanning = seconds(grep), seconds(scan)
             print(f"scan / grep: {scanning / grepping:.1f}", flush=True)
         peak_kb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        print(f"{os.path.getsize(log) / 1e9:.2f} GB, at most {peak_kb / 1024:.0f} MB of memory")
+        print(f"{log.stat().st_size / 1e9:.2f} GB, at most {peak_kb / 1024:.0f} MB of memory")
 
 
 if __name__ == "__main__":

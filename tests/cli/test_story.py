@@ -95,8 +95,8 @@ def test_nothing_is_said_of_a_log_without_failures() -> None:
 
 def test_ranks_that_fail_with_numbers_of_their_own_fail_alike() -> None:
     def error(rank: int, free: float) -> str:
-        told = f"Tried to allocate {free:.2f} GiB. GPU {rank} has a total capacity of 79.11 GiB of which 1.02 GiB is free."
-        return failing(rank, f"torch.OutOfMemoryError: CUDA out of memory. {told}")
+        told = f"Tried to allocate {free:.2f} GiB. GPU {rank} has a total capacity of 79.11 GiB of which 1.02 GiB is"
+        return failing(rank, f"torch.OutOfMemoryError: CUDA out of memory. {told} free.")
 
     ranks = "".join(error(rank, 2.32 + rank / 100) for rank in range(4))
     words = words_of(ranks)
