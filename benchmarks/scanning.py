@@ -44,8 +44,8 @@ def batch(at: random.Random, stamp: str) -> str:
             f"{usage:.2f}, cuda graph: True, gen throughput (token/s): {at.random() * 1000:.2f}, #queue-req: 0"
         )
     return (
-        f"[{stamp} TP{rank}] Prefill batch, #new-seq: {at.randrange(9)}, #new-token: {at.randrange(9999)}, #cached-token: "
-        f"{at.randrange(999)}, token usage: {usage:.2f}, #running-req: {running}, #queue-req: 0"
+        f"[{stamp} TP{rank}] Prefill batch, #new-seq: {at.randrange(9)}, #new-token: {at.randrange(9999)}, "
+        f"#cached-token: {at.randrange(999)}, token usage: {usage:.2f}, #running-req: {running}, #queue-req: 0"
     )
 
 
