@@ -143,3 +143,18 @@ def test_the_release_and_the_command_of_a_log_decide_what_is_told():
 
     assert page.captures["new_in"] == "0.5.14"
     assert page.fixes[0].command == "python -m sglang.launch_server --model-path m --cuda-graph-max-bs 8"
+
+
+def test_a_log_without_its_command_line_gives_the_corrected_command_all_the_same() -> None:
+    log = [
+        "[2025-08-08 09:09:08] server_args=ServerArgs(model_path='/m', tp_size=2, mem_fraction_static=0.7)",
+        "[2025-08-08 09:09:09 TP0] Load weight end. type=LlamaForCausalLM, avail mem=1.86 GB",
+        "[2025-08-08 09:09:10 TP0] Scheduler hit an exception: Traceback (most recent call last):",
+        '  File "/x/sglang/srt/model_executor/model_runner.py", line 5584, in init_memory_pool',
+        "    raise RuntimeError(",
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+    ]
+
+    (page,) = scan(log)
+
+    assert any(fix.command.startswith("python -m sglang.launch_server --model-path /m") for fix in page.fixes)

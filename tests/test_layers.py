@@ -40,6 +40,7 @@ RANK = {
     "fixing": 5,
     "explanation": 5,
     "diagnosis": 5,
+    "findings": 5,
     "render": 6,
     "integrations": 7,
     "cli": 7,

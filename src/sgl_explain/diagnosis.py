@@ -5,14 +5,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from sgl_explain.environment import current_context
 from sgl_explain.evidence import Context, Evidence, Raised, clipped, evidence_from
 from sgl_explain.explanation import Explanation, Nearest, explained
 from sgl_explain.http_body import messages_in_body
 from sgl_explain.knowledge_base import Knowledge, bundled_knowledge
-from sgl_explain.log_stream import Incident, incidents
+from sgl_explain.log_stream import Gap, Incident, Sieve, incidents, incidents_in_blocks
 from sgl_explain.matching import judge
 from sgl_explain.remote_traceback import with_remote_links
 
@@ -20,8 +20,11 @@ _LONG_TEXT_CHARS: Final = 64_000
 _SHORT_TEXT_CHARS: Final = 200
 _MAX_FAILURES: Final = 200
 _MAX_UNKNOWN: Final = 4096
+_MAX_KNOWN: Final = 256
 _FOLDED_CHARS: Final = 600
 _NO_ENTRY: Final = "No entry accounts for this error"
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -92,16 +95,56 @@ def scan(
     ``context`` is what the caller knows of the program that writes the log; what the log says completes it.
     """
     known = knowledge or bundled_knowledge()
-    unknown: OrderedDict[object, None] = OrderedDict()
-    for incident in incidents(_as_text(lines), context, interesting=known.speaks_of):
-        key = _folded(incident.evidence)
-        explanation = None if key in unknown else explained(incident.evidence, known)
+    found = incidents(_as_text(lines), context, interesting=known.speaks_of, sieve=Sieve(known.speaks_of_words))
+    return _told(found, known, unexplained=unexplained)
+
+
+def scan_blocks(
+    blocks: Iterable[bytes | Gap], knowledge: Knowledge | None = None, *, unexplained: bool = False
+) -> Iterator[Explanation]:
+    """Explain the failures in a log as `scan` does, given blocks of whole lines: the fast way through a long one.
+
+    A block has no line end behind its last line; a gap says that the log has fallen silent, or goes on in a new file.
+    """
+    known = knowledge or bundled_knowledge()
+    found = incidents_in_blocks(blocks, interesting=known.speaks_of, sieve=Sieve(known.speaks_of_words))
+    return _told(found, known, unexplained=unexplained)
+
+
+def _told(found: Iterable[Incident], known: Knowledge, *, unexplained: bool) -> Iterator[Explanation]:
+    memory = _Memory(known)
+    for incident in found:
+        explanation = memory.explained(incident.evidence)
         if explanation is not None:
             yield replace(explanation, line=incident.line)
-        else:
-            _remember(unknown, key)
         if unexplained and (explanation is None or explanation.is_wrapper):
             yield from _unexplained(incident, explanation)
+
+
+class _Memory:
+    """What the failures of a log came to: in a storm, the same one comes from every rank, and thousands of times."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._explanations: OrderedDict[Evidence, Explanation] = OrderedDict()
+        self._unknown: OrderedDict[object, None] = OrderedDict()
+
+    def explained(self, evidence: Evidence) -> Explanation | None:
+        """Return the explanation of a failure, looking only once at those that say the same."""
+        rank, anywhere = evidence.context.rank, evidence.within(replace(evidence.context, rank=None))
+        explanation = self._explanations.get(anywhere)
+        if explanation is None:
+            explanation = self._looked_up(anywhere)
+        return explanation and replace(explanation, rank=rank)
+
+    def _looked_up(self, evidence: Evidence) -> Explanation | None:
+        key = _folded(evidence)
+        explanation = None if key in self._unknown else explained(evidence, self._knowledge)
+        if explanation is None:
+            _remember(self._unknown, key, None, _MAX_UNKNOWN)
+        else:
+            _remember(self._explanations, evidence, explanation, _MAX_KNOWN)
+        return explanation
 
 
 def _unexplained(incident: Incident, report: Explanation | None) -> Iterator[Explanation]:
@@ -138,10 +181,10 @@ def _folded(evidence: Evidence) -> object:
     )
 
 
-def _remember(known: OrderedDict[object, None], key: object) -> None:
-    known[key] = None
-    if len(known) > _MAX_UNKNOWN:
-        known.popitem(last=False)
+def _remember(memory: OrderedDict[_K, _V], key: _K, value: _V, limit: int) -> None:
+    memory[key] = value
+    if len(memory) > limit:
+        memory.popitem(last=False)
 
 
 def _deliberate(incident: Incident) -> Evidence:

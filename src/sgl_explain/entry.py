@@ -6,7 +6,7 @@ entry, or SGLang's source, belong to ``authoring.check``. CONTRIBUTING.md descri
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from sgl_explain.errors import KnowledgeError, TemplateError
@@ -195,6 +195,7 @@ def entry_to_dict(entry: Entry) -> dict[str, Any]:
     return data
 
 
+@lru_cache(maxsize=8192)
 def template_of(text: str) -> Template:
     """Return a text of an entry as a template; one that cannot be read stands for itself."""
     try:

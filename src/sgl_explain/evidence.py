@@ -69,7 +69,7 @@ class Context:
     command: tuple[str, ...] = ()
     phase: str | None = None
     rank: str | None = None
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

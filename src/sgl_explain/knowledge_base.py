@@ -24,6 +24,7 @@ from sgl_explain.template import Template, words_in
 BUNDLED: Final = "knowledge.jsonl"
 _MAX_FUZZY_CANDIDATES: Final = 24
 _MIN_SHARED: Final = 0.45
+_DIGITS: Final = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,10 @@ class Knowledge:
         """Tell, cheaply, whether any template could match this text."""
         return bool(self._index.exact(words_in(text)))
 
+    def speaks_of_words(self, words: frozenset[str]) -> bool:
+        """Tell whether any template could match a text with these words, in lower case and without their digits."""
+        return self._index.has_all_of_a_template(words)
+
     def _similar_ids(self, entry_id: str) -> tuple[str, ...]:
         from rapidfuzz import fuzz, process  # waits: only a mistyped id needs it
 
@@ -107,6 +112,9 @@ class _Index:
             for word in item.template.words:
                 self.by_word[word].append(number)
         self.total = [sum(self.weight[word] for word in item.template.words) for item in self.templates]
+        self.bare_words_by_anchor: dict[str, list[frozenset[str]]] = defaultdict(list)
+        for anchor, items in self.by_anchor.items():
+            self.bare_words_by_anchor[_bare(anchor)] += [_bare_words(item.template) for item in items]
         self.sites: dict[str, list[tuple[Entry, Site]]] = defaultdict(list)
         for entry in entries:
             for site in entry.sites:
@@ -118,6 +126,10 @@ class _Index:
     def exact(self, words: frozenset[str]) -> tuple[IndexedTemplate, ...]:
         anchored = (item for word in words & self.by_anchor.keys() for item in self.by_anchor[word])
         return tuple(item for item in anchored if item.template.words <= words)
+
+    def has_all_of_a_template(self, words: frozenset[str]) -> bool:
+        anchors = words & self.bare_words_by_anchor.keys()
+        return any(needed <= words for anchor in anchors for needed in self.bare_words_by_anchor[anchor])
 
     def similar(self, words: frozenset[str]) -> tuple[IndexedTemplate, ...]:
         shared: dict[int, float] = defaultdict(float)
@@ -137,6 +149,14 @@ class _Index:
             for entry, site in self.sites.get(frame.function, ()):
                 if fnmatchcase(frame.module, site.module):
                     yield entry, site
+
+
+def _bare(word: str) -> str:
+    return _DIGITS.sub("", word)
+
+
+def _bare_words(template: Template) -> frozenset[str]:
+    return frozenset(word for word in map(_bare, template.words) if len(word) > 1)
 
 
 def _relevance(entry: Entry, wanted: Iterable[str]) -> float:

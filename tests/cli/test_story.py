@@ -91,3 +91,16 @@ def test_what_ended_a_process_is_the_cause_rather_than_what_a_request_met_before
 
 def test_nothing_is_said_of_a_log_without_failures() -> None:
     assert story("[2025-08-08 09:09:09] The server is fired up and ready to roll!\n") == ""
+
+
+def test_ranks_that_fail_with_numbers_of_their_own_fail_alike() -> None:
+    def error(rank: int, free: float) -> str:
+        told = f"Tried to allocate {free:.2f} GiB. GPU {rank} has a total capacity of 79.11 GiB of which 1.02 GiB is"
+        return failing(rank, f"torch.OutOfMemoryError: CUDA out of memory. {told} free.")
+
+    ranks = "".join(error(rank, 2.32 + rank / 100) for rank in range(4))
+    words = words_of(ranks)
+    restarted = words_of(ranks + error(0, 9.0))
+
+    assert (words.count("sgl_explain: "), "The same on 4 ranks" in words) == (1, True)
+    assert (restarted.count("sgl_explain: "), "Other failures: " in restarted) == (2, True)

@@ -1,5 +1,6 @@
 """Real launches with only the package installed: the main process, a scheduler child, and the log they leave."""
 
+import ast
 import json
 import re
 import signal
@@ -7,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+
+from sgl_explain.log_stream.server_args import command_in
 
 VOLATILE = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|pid=\d+|0x[0-9a-f]+|avail mem=[\d.]+|random_seed=\d+|'random_seed': \d+"
@@ -101,3 +104,30 @@ def test_the_log_it_left_behind_is_explained(missing_module, prefix, tmp_path):
 
     assert [(record["exception"], "vllm" in record["message"]) for record in causes] == [("ModuleNotFoundError", True)]
     assert text.splitlines()[causes[0]["line"] - 1].endswith("Traceback (most recent call last):")
+
+
+RESOLVED = """
+import json, sys
+from sglang.srt.server_args import prepare_server_args
+arguments = prepare_server_args(json.loads(sys.argv[1]))
+arguments.resolve_once()
+print("resolved:", arguments.resolved_dict())
+"""
+NEVER_ALIKE = ("random_seed", "watermark_config", "watermark_key", "watermark_key_b")
+
+
+def test_the_command_of_a_logs_server_arguments_starts_the_same_server(live, missing_module):
+    _, (text, _) = missing_module
+    (shown,) = re.findall(r"server_args=(\{.*\})$", text, re.MULTILINE)
+    command = command_in(f"server_args={shown}")
+    done = subprocess.run(
+        [live.python, "-c", RESOLVED, json.dumps(command[3:])],
+        capture_output=True, text=True, env=live.env(SGLANG_EXPLAIN="0"), check=True, timeout=240,
+    )  # fmt: skip
+    again = ast.literal_eval(done.stdout.partition("resolved: ")[2])
+    logged = ast.literal_eval(shown)
+
+    assert command[:5] == ("python", "-m", "sglang.launch_server", "--model-path", live.filled("{MODELS}/tiny-llama"))
+    assert {name: again[name] for name in logged if name not in NEVER_ALIKE} == {
+        name: value for name, value in logged.items() if name not in NEVER_ALIKE
+    }

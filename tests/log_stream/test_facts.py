@@ -2,8 +2,9 @@
 
 import pytest
 
-from sgl_explain.log_stream.facts import LogFacts, tells_fact
+from sgl_explain.log_stream.facts import LogFacts
 from sgl_explain.log_stream.line import log_lines
+from sgl_explain.log_stream.sieve import Sieve
 
 
 def facts_of(*raw: str) -> LogFacts:
@@ -32,7 +33,7 @@ def facts_of(*raw: str) -> LogFacts:
 )
 def test_the_phase_is_the_one_of_the_last_line_that_tells(text: str, phase: str) -> None:
     assert facts_of("Load weight begin.", f"[2025-08-08 09:09:09 TP0] {text}").phase_of("") == phase
-    assert tells_fact(text.lower())
+    assert Sieve().sift(text.encode()).facts
 
 
 def test_each_writer_has_its_own_phase() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgl_explain.log_stream.line import LogLine, is_wrapped, log_lines
+from sgl_explain.log_stream.line import LineReader, LogLine, log_lines
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,11 @@ from sgl_explain.log_stream.line import LogLine, is_wrapped, log_lines
         ("2025-08-08T09:09:09.123Z  INFO sglang_router_rs::server: src/server.rs:12: hello", "hello", None, "INFO"),
         ("  0%|          | 0/36 [00:00<?, ?it/s][2025-08-08 09:09:09 TP0] hello", "hello", "TP0", None),
         ("old text\r[2025-08-08 09:09:09 TP0] hello\r\n", "hello", "TP0", None),
+        ("[2025-08-08 09:09:09 +0000] [12] [ERROR] hello", "hello", None, "ERROR"),
+        ("2025-08-08 09:09:09,123 WARN hello", "hello", None, "WARN"),
+        ("##[error]hello", "hello", None, "ERROR"),
+        ("section_start:1700000000:serve\r\x1b[0K[2025-08-08 09:09:09 TP0] hello", "hello", "TP0", None),
+        ("x" * 99_000 + "\r[2025-08-08 09:09:09 TP0] hello", "hello", "TP0", None),
     ],
 )  # fmt: skip
 def test_a_loggers_prefix_is_taken_off_and_read(raw: str, text: str, rank: str | None, level: str | None) -> None:
@@ -59,6 +64,15 @@ def test_a_loggers_prefix_is_taken_off_and_read(raw: str, text: str, rank: str |
         ("[default3]:", "default3"),
         ("[1,0]<stderr>: ", "1,0"),
         ("sglang-1  | [rank0]: ", "sglang-1 rank0"),
+        ("[2025-11-06T02:10:00.703Z] ", ""),
+        ("2025-08-08T09:09:09.123456Z 00O ", ""),
+        ("2025-08-08T09:09:09.123456Z 01E+", ""),
+        ("2025-08-08T09:09:09.123456+02:00 node7 sglang[12]: ", "sglang[12]"),
+        ("[ 1234.567890] node7 sglang[12]: ", "sglang[12]"),
+        ("09:09:09 server.1  | ", "server.1"),
+        ("sglang stderr | ", "sglang"),
+        ("test-gpu\tRun server\t\ufeff2025-08-08T09:09:09.1234567Z ", "test-gpu\tRun server"),
+        ('2025-08-08T09:09:09Z {app="sglang", pod="sglang-0"} ', '{app="sglang", pod="sglang-0"}'),
     ],
 )
 def test_a_wrapper_names_the_source_and_takes_one_space_with_it(prefix: str, source: str) -> None:
@@ -125,9 +139,94 @@ def test_terminal_escapes_are_taken_out() -> None:
     assert log_lines("\x1b[91m[12-16 14:27:08] boom\x1b[0;0m")[0].text == "boom"
 
 
-def test_whoever_passed_a_line_on_is_noticed() -> None:
-    assert is_wrapped("sglang-1  | x")
-    assert not is_wrapped("[2025-08-08 09:09:09 TP0] x")
+LOGGED = "[2025-08-08 09:09:09 TP0] hello"
+
+
+@pytest.mark.parametrize(
+    ("label", "source"),
+    [
+        ("0: ", "0"),
+        (" 12: ", "12"),
+        ("node-7: ", "node-7"),
+        ("sglang-0 server ", "sglang-0 server"),
+        ("ecs/sglang/0123abcd ", "ecs/sglang/0123abcd"),
+    ],
+    ids=["srun -l", "srun -l, aligned", "pdsh", "stern", "aws logs tail"],
+)
+def test_a_label_is_believed_once_it_stood_before_what_sglang_surely_wrote(label: str, source: str) -> None:
+    reader = LineReader()
+
+    (doubted,) = reader.read(f'{label}  File "x"')
+    (sure,) = reader.read(label + LOGGED)
+    (believed,) = reader.read(f'{label}  File "x"')
+
+    assert (doubted.text, doubted.source) == (f'{label}  File "x"', "")
+    assert (sure.text, sure.source, sure.rank) == ("hello", source, "TP0")
+    assert (believed.text, believed.source) == ('  File "x"', source)
+
+
+def test_one_task_of_srun_vouches_for_the_others() -> None:
+    reader = LineReader()
+    reader.read(f"0: {LOGGED}")
+
+    assert reader.read("7: ValueError: x")[0][:2] == ("ValueError: x", "7")
+
+
+@pytest.mark.parametrize("words", ["Error: ", "step 3 ", "retry-2: ", "cuda/graph "])
+def test_words_before_anything_else_are_no_label(words: str) -> None:
+    (line,) = log_lines(f"{words}ValueError: x")
+
+    assert line.text == f"{words}ValueError: x"
+
+
+def test_a_line_that_containerd_cut_is_put_together() -> None:
+    reader = LineReader()
+    stamp = "2025-08-08T09:09:09.1Z stderr"
+
+    assert reader.read(f"{stamp} P [2025-08-08 09:09:09 TP0] hel") == ()
+    assert reader.waits
+    assert reader.read(f"{stamp} P lo wor") == ()
+    (line,) = reader.read(f"{stamp} F ld")
+
+    assert (line.text, line.rank, reader.waits) == ("hello world", "TP0", False)
+
+
+def test_pieces_of_two_containers_are_not_mixed_and_stay_bounded() -> None:
+    reader = LineReader()
+    for _ in range(10):
+        reader.read("[pod/a/x] 2025-08-08T09:09:09.1Z stderr P " + "a" * 16_000)
+        reader.read("[pod/b/x] 2025-08-08T09:09:09.1Z stderr P " + "b" * 16_000)
+
+    (line,) = reader.read("[pod/a/x] 2025-08-08T09:09:09.1Z stderr F a")
+
+    assert line.text == "a" * 64_000
+
+
+def test_a_line_that_docker_cut_is_put_together() -> None:
+    reader = LineReader()
+    text = "[2025-08-08 09:09:09 TP0] " + "x" * 20_000
+
+    assert reader.read(json.dumps({"log": text[:16_384], "stream": "stderr"})) == ()
+    (line,) = reader.read(json.dumps({"log": text[16_384:] + "\n", "stream": "stderr"}))
+
+    assert (line.text, line.rank) == ("x" * 20_000, "TP0")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"textPayload": LOGGED, "severity": "DEFAULT"},
+        {"jsonPayload": {"message": LOGGED}, "severity": "DEFAULT"},
+        {"MESSAGE": LOGGED, "PRIORITY": "3", "_SYSTEMD_UNIT": "sglang.service"},
+        {"@message": LOGGED, "@timestamp": "2025-08-08"},
+        {"line": LOGGED, "labels": {"app": "sglang"}},
+    ],
+    ids=["Google Cloud", "Google Cloud, structured", "journalctl -o json", "CloudWatch", "Loki"],
+)
+def test_records_of_log_services_give_their_text(record: dict[str, object]) -> None:
+    (line,) = log_lines(json.dumps(record))
+
+    assert (line.text, line.rank) == ("hello", "TP0")
 
 
 @given(st.text(alphabet='[]{}"\\n|:-. 0123456789TPINFO\x1b\r', max_size=200))

@@ -466,3 +466,55 @@ def test_a_failure_need_not_wait_for_the_next_line_where_the_log_falls_silent() 
         seen.append((incident.line, incident.last_line))  # noqa: PERF401 - the order of things is what is tested
 
     assert seen == ["in the middle of the traceback", (2, 9), "behind it", (11, 11)]
+
+
+def test_two_unmarked_tracebacks_that_come_line_by_line_are_told_apart() -> None:
+    def of(name: str) -> list[str]:
+        return [
+            "Traceback (most recent call last):",
+            f'  File "/x/sglang/srt/{name}.py", line 1, in outer_{name}',
+            f"    inner_{name}()",
+            f'  File "/x/sglang/srt/{name}.py", line 2, in inner_{name}',
+            f"    raise ValueError({name})",
+            f"ValueError: {name}",
+        ]
+
+    mixed = [line for pair in zip(of("a"), of("b"), strict=True) for line in pair]
+    first, second = (incident.evidence.raised for incident in incidents(mixed))
+
+    for name, (error,) in (("a", first), ("b", second)):
+        assert error.message == name
+        assert [frame.function for frame in error.frames] == [f"outer_{name}", f"inner_{name}"]
+        assert [frame.line for frame in error.frames] == [f"inner_{name}()", f"raise ValueError({name})"]
+
+
+def test_a_traceback_that_was_cut_off_takes_nothing_of_the_next_one() -> None:
+    cut = CHILD_FAILURE.splitlines()[1:6]
+
+    first, second, _ = raised("\n".join([*cut, CHILD_FAILURE.split("exception: ")[1]]))
+
+    assert len(first[1].frames) == 2
+    assert (second[0].message, len(second[0].frames)) == ("No module named 'vllm'", 3)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        pytest.param(lambda text: prefixed(text, "3: "), id="srun -l"),
+        pytest.param(lambda text: prefixed(text, "sglang-0 server "), id="stern"),
+        pytest.param(lambda text: prefixed(text, "2025-08-08T09:09:09.1234567Z "), id="GitHub Actions"),
+        pytest.param(lambda text: prefixed(text, "2025-08-08T09:09:09.123456Z 00O "), id="GitLab"),
+        pytest.param(lambda text: prefixed(text, "[2025-08-08T09:09:09.123Z] "), id="Jenkins"),
+        pytest.param(lambda text: prefixed(text, "sglang stderr | "), id="supervisord"),
+        pytest.param(lambda text: prefixed(text, "[36m(SGLangEngine pid=1)[0m "), id="colours without their escape"),
+        pytest.param(
+            lambda text: prefixed(text, "sglang-0 server 2025-08-08T09:09:09.1Z stderr F 3: [rank1]: "),
+            id="five layers",
+        ),
+    ],
+)
+def test_wrapped_by_launchers_and_builds_it_is_the_same_failure(wrap: Callable[[str], str]) -> None:
+    bare, wrapped = found(CHILD_FAILURE), found(wrap(CHILD_FAILURE))
+
+    assert [i.evidence.raised for i in wrapped] == [i.evidence.raised for i in bare]
+    assert [(i.line, i.last_line) for i in wrapped] == [(i.line, i.last_line) for i in bare]

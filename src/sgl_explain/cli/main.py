@@ -5,37 +5,32 @@ read or written, 130 after Ctrl-C; of ``run``, the command's.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Final
 
 from sgl_explain import __version__
-from sgl_explain.cli.story import Story
+from sgl_explain.cli.scanning import EXPLAINED, NOTHING, scan_logs
 from sgl_explain.cli.streams import (
-    BAD_USAGE,
     CannotReadError,
     complain,
     give_up_writing,
     is_open,
-    lines_of,
-    opened,
     prepare_streams,
     print_json,
     reading,
     standard_input,
 )
+from sgl_explain.cli.tellers import TELLER_BY_FORMAT, Log
 from sgl_explain.diagnosis import diagnose, nearest_to, scan
 from sgl_explain.entry import Entry
 from sgl_explain.errors import UnknownEntryError
 from sgl_explain.explanation import Explanation, explanation_of
 from sgl_explain.knowledge_base import bundled_knowledge
 from sgl_explain.render.choose import print_explanation
-from sgl_explain.render.record import json_line, record
+from sgl_explain.render.record import json_line
 
-EXPLAINED: Final = 0
-NOTHING: Final = 1
 INTERRUPTED: Final = 130
 
 _LONG_TEXT_CHARS: Final = 64_000
@@ -106,11 +101,19 @@ def _explain_message(words: list[str], as_json: bool) -> int:
     if not text.strip():
         return complain("there is nothing to explain: the text is empty")
     if len(text) > _LONG_TEXT_CHARS:
-        return _tell_scan(text.splitlines(), as_json, "")
+        return _explain_log(text, as_json)
 
     explanation = diagnose(text)
     _tell(explanation or nearest_to(text, bundled_knowledge()), as_json)
     return EXPLAINED if explanation else NOTHING
+
+
+def _explain_log(text: str, as_json: bool) -> int:
+    teller = TELLER_BY_FORMAT["json" if as_json else "text"](Log("-"))
+    for explanation in scan(text.splitlines(), unexplained=True):
+        teller.add(explanation)
+    teller.sum_up()
+    return EXPLAINED if teller.has_explained else NOTHING
 
 
 def _given_text(words: list[str]) -> str | None:
@@ -142,41 +145,7 @@ def _run_command(arguments: argparse.Namespace) -> int:
 
 
 def _scan(arguments: argparse.Namespace) -> int:
-    statuses = [_scan_file(name, arguments) for name in arguments.files]
-    return BAD_USAGE if BAD_USAGE in statuses else min(statuses)
-
-
-def _scan_file(name: str, arguments: argparse.Namespace) -> int:
-    label = name if len(arguments.files) > 1 else ""
-    try:
-        with opened(name) as file:
-            return _tell_scan(lines_of(file, name), arguments.json, label)
-    except CannotReadError as error:
-        return complain(str(error))
-
-
-def _tell_scan(lines: Iterable[str], as_json: bool, name: str) -> int:
-    if as_json:
-        found = 0
-        for explanation in scan(lines):
-            found += 1
-            where = {"file": name} if name else {}
-            print_json(json.dumps({**record(explanation), **where}, ensure_ascii=False))
-            sys.stdout.flush()
-        return EXPLAINED if found else NOTHING
-    return _tell_story(scan(lines, unexplained=True), name)
-
-
-def _tell_story(explanations: Iterable[Explanation], name: str) -> int:
-    if name:
-        print(f"== {name}")
-    story = Story(sys.stdout)
-    for explanation in explanations:
-        story.add(explanation)
-    story.sum_up()
-    if not story.has_explained:
-        print("Nothing in this log is explained by the knowledge base.")
-    return EXPLAINED if story.has_explained else NOTHING
+    return scan_logs(arguments.files, "json" if arguments.json else arguments.format, follow=arguments.follow)
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -248,12 +217,21 @@ def _command_parser() -> argparse.ArgumentParser:
             command.usage = "sgl-explain run [--json] [--] COMMAND [ARGUMENT ...]"
             command.epilog = _RUN_RULE
         elif name == "scan":
-            command.add_argument("files", nargs="+", metavar="FILE", help="log files; - reads standard input")
+            _add_scan_arguments(command)
         elif name == "show":
             command.add_argument("id", help="an entry's id or alias")
         elif name == "search":
             command.add_argument("words", nargs="+", help="words that the entry speaks of")
     return parser
+
+
+def _add_scan_arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="FILE", help="log files, also gzip and zstd; - is standard input")
+    command.add_argument("-f", "--follow", action="store_true", help="go on as the files grow and rotate, like tail -F")
+    command.add_argument(
+        "--format", choices=tuple(TELLER_BY_FORMAT), default="text", help="text (default), json: one object a line"
+        " (short: --json), sarif: one document in the end, github: annotations of a workflow run",
+    )  # fmt: skip
 
 
 def _parser(description: str) -> argparse.ArgumentParser:

@@ -8,7 +8,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final, TextIO
 
 from sgl_explain.errors import SglExplainError
@@ -76,26 +75,6 @@ def standard_input() -> TextIO:
     if not is_open(sys.stdin):
         raise CannotReadError("standard input", "it is closed")
     return sys.stdin
-
-
-def opened(name: str) -> contextlib.AbstractContextManager[TextIO]:
-    """Open a file, or standard input for ``-``, as UTF-8 that may be broken; raises CannotReadError."""
-    if name == "-":
-        return contextlib.nullcontext(_utf8(standard_input()))
-    with reading(name):
-        return Path(name).open(encoding="utf-8", errors="replace")
-
-
-def lines_of(file: TextIO, name: str) -> Iterator[str]:
-    """Yield the lines of an open file; raises CannotReadError where reading fails."""
-    with reading("standard input" if name == "-" else name):
-        yield from file
-
-
-def _utf8(stream: TextIO) -> TextIO:
-    with contextlib.suppress(AttributeError, ValueError):
-        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[attr-defined]  # most streams have it
-    return stream
 
 
 def print_json(line: str) -> None:

@@ -41,6 +41,9 @@ class CrashText:
         """Tell whether a line with a logger's prefix belongs to the report: none does, it does not go through one."""
         return False
 
+    def expects(self, text: str) -> bool:  # noqa: ARG002 - it is complete at any line
+        return False
+
     def read(self, text: str) -> None:
         """Take the next line."""
         self._lines += 1

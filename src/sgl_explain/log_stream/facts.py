@@ -9,6 +9,7 @@ import shlex
 from typing import Final
 
 from sgl_explain.log_stream.line import LogLine
+from sgl_explain.log_stream.server_args import command_in
 from sgl_explain.redact import redacted_argv
 
 _MAX_SOURCES: Final = 256
@@ -33,30 +34,20 @@ _COMMAND: Final = re.compile(
 )
 
 
-def tells_batch(lower: str) -> bool:
-    """Tell whether a line, given in lower case, reports a batch: by far the commonest of those that tell a phase."""
-    return "batch" in lower and ("prefill batch" in lower or "decode batch" in lower)
-
-
-def tells_fact(lower: str) -> bool:
-    """Tell cheaply whether a line, given in lower case, may tell of phase, release or command."""
-    if tells_batch(lower):
-        return True
-    if "load weight" in lower or "capture " in lower or "fired up" in lower:
-        return True
-    if " is allocated" in lower or "memory pool" in lower:
-        return True
-    return "sglang" in lower and (_RELEASE.search(lower) is not None or " --" in lower)
-
-
 class LogFacts:
     """What was told so far. The phase is kept for each writer, as far as lines say who wrote them."""
 
     def __init__(self) -> None:
         self.sglang_in_picture = False
         self.release: str | None = None
-        self.command: tuple[str, ...] = ()
+        self._typed_command: tuple[str, ...] = ()
+        self._command_of_arguments: tuple[str, ...] = ()
         self._phase_by_source: dict[str, str] = {}
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The launch command: as it was typed, or else as the server's arguments spell it out."""
+        return self._typed_command or self._command_of_arguments
 
     def phase_of(self, source: str) -> str | None:
         """Return the phase in which a writer was last seen."""
@@ -70,6 +61,8 @@ class LogFacts:
         self.notice_phase(line.source, lower)
         if named:
             self._notice_launch(line.text)
+        if line.text.startswith("server_args="):
+            self._command_of_arguments = redacted_argv(command_in(line.text))
 
     def notice_phase(self, source: str, lower: str) -> None:
         """Take in the phase of which a line, given in lower case, tells."""
@@ -81,7 +74,7 @@ class LogFacts:
         release = _RELEASE.search(text)
         self.release = release[1] if release else self.release
         command = _COMMAND.search(text[:_MAX_COMMAND_CHARS])
-        self.command = _words(command[0]) if command else self.command
+        self._typed_command = _words(command[0]) if command else self._typed_command
 
 
 def _phase_in(lower: str) -> str | None:

@@ -46,6 +46,9 @@ class FailureText(Protocol):
     def accepts_as_traceback(self, text: str) -> bool:
         """Tell whether a line belongs to this failure's traceback, whatever prefix it has."""
 
+    def expects(self, text: str) -> bool:
+        """Tell whether a line is what a traceback that is not complete must go on with."""
+
     def read(self, text: str) -> None:
         """Take the next line."""
 
@@ -108,6 +111,11 @@ class _Failure:
             is_member = self._in_group and not self._is_joined and exception_in(text, plainly_named=False) is not None
             return is_member or not text.strip()
         return not self._current.is_named and _is_part(text, self._current)
+
+    def expects(self, text: str) -> bool:
+        current = self._current
+        is_source = text[:1].isspace() and not is_call(text)
+        return current is not None and not current.is_named and current.wants_source == is_source
 
     def _expects_header(self, words: str) -> bool:
         """Tell whether another traceback may follow: linked, announced, or quoted in this one's exception line."""

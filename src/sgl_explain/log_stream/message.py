@@ -57,6 +57,9 @@ class UsageText:
     def accepts_as_traceback(self, text: str) -> bool:  # noqa: ARG002 - the same for any text
         return False
 
+    def expects(self, text: str) -> bool:  # noqa: ARG002 - it is complete at any line
+        return False
+
     def read(self, text: str) -> None:
         pass
 

@@ -4,26 +4,25 @@ Lines of several processes may be mixed. Where they say who wrote them, each fai
 open at once, so that memory stays constant however long the log is.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from sgl_explain.evidence import Context, Evidence
-from sgl_explain.log_stream.facts import LogFacts, tells_batch, tells_fact
+from sgl_explain.log_stream.facts import LogFacts
 from sgl_explain.log_stream.failure import FailureText, begun_by
-from sgl_explain.log_stream.line import LogLine, is_wrapped, log_lines
+from sgl_explain.log_stream.line import LineReader, LogLine
+from sgl_explain.log_stream.sieve import ERROR_WORDS
 from sgl_explain.log_stream.traceback_text import HEADER, exception_in, is_call
 
 MAX_OPEN: Final = 64
 _MAX_FOREIGN_LINES: Final = 40
 _MAX_IDLE_LINES: Final = 2_000
+# Two processes that print at once have both begun before either is past its first call.
+_MAX_LINES_AT_ONCE: Final = 2
 
 _ERROR_LEVELS: Final = frozenset({"ERROR", "CRITICAL", "FATAL", "WARNING", "WARN"})
-_ERROR_WORDS: Final = (
-    "error", "exception", "fail", "warn", "traceback", "fatal", "critical", 'file "', "cannot", "invalid", "abort",
-    "crash", "killed", "died", "dead", "sigquit", "terminate", "out of memory", "not support", "unsupported", "unable",
-    "timeout", "timed out", "leak", "segmentation", "已杀死", "[-h]",
-)  # fmt: skip
+_MARKS: Final = (*ERROR_WORDS, 'file "', "[-h]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +34,6 @@ class Incident:
     last_line: int
 
 
-def incidents(
-    lines: Iterable[str | None], context: Context | None = None, interesting: Callable[[str], bool] | None = None
-) -> Iterator[Incident]:
-    """Yield the failures of a log as soon as each is complete; one that the log cuts off is yielded as it stands.
-
-    A failure is a traceback with its chain, or a line that may tell of an error. ``interesting`` is asked about the
-    text of lines that bear no mark of an error at all; without it, they are passed over. ``context`` is what the
-    caller knows; what the log says of release, command, phase and rank completes it. None among the lines is no
-    line: it says that the log has fallen silent, so that what is complete need not wait for the next one.
-    """
-    stream = _Stream(context or Context(), interesting)
-    number = 0
-    for raw in lines:
-        if raw is None:
-            yield from stream.pause()
-            continue
-        number += 1
-        if stream.is_idle and not stream.must_see(raw):
-            continue
-        for line in log_lines(raw):
-            yield from stream.take(number, line)
-    yield from stream.end()
-
-
 @dataclass(slots=True)
 class _Open:
     """A failure that is being read."""
@@ -68,6 +43,7 @@ class _Open:
     last_line: int
     phase: str | None
     text: FailureText
+    lines: int = 1
     foreign_lines: int = 0
     idle_lines: int = 0
 
@@ -87,49 +63,44 @@ class _Open:
         if line.source != self.head.source:
             return self.idle_lines > _MAX_IDLE_LINES
         self.foreign_lines += 1
-        return self.text.is_complete or HEADER in line.text or self.foreign_lines > _MAX_FOREIGN_LINES
+        is_next = HEADER in line.text and self.lines > _MAX_LINES_AT_ONCE
+        return self.text.is_complete or is_next or self.foreign_lines > _MAX_FOREIGN_LINES
 
     def read(self, number: int, line: LogLine) -> None:
         self.text.read(line.text)
         self.last_line = number if line.text.strip() else self.last_line
-        self.idle_lines = 0
+        self.lines, self.idle_lines = self.lines + 1, 0
 
 
-class _Stream:
-    """What is open and what is known at one point of a log; it lives as long as the iteration."""
+class IncidentStream:
+    """Reads a log line by line. A parser's state: what is open and what is known at one point of the log."""
 
     def __init__(self, context: Context, interesting: Callable[[str], bool] | None) -> None:
         self._context = context
         self._interesting = interesting
+        self._reader = LineReader()
         self._open: list[_Open] = []
         self._facts = LogFacts()
 
     @property
     def is_idle(self) -> bool:
-        """Whether lines may be passed over by their words alone."""
-        return not self._open and self._interesting is None
+        """Whether nothing waits for its next line, so that lines may be passed over."""
+        return not self._open and not self._reader.waits
 
-    def must_see(self, raw: str) -> bool:
-        """Tell cheaply whether a line can matter at all."""
-        lower = raw.lower()
-        if _bears_mark(lower) or not self._facts.sglang_in_picture:
-            return True
-        if tells_batch(lower) and not is_wrapped(raw):
-            self._facts.notice_phase("", lower)
-            return False
-        return tells_fact(lower)
+    @property
+    def knows_sglang(self) -> bool:
+        """Whether the log is known to be SGLang's."""
+        return self._facts.sglang_in_picture
 
-    def take(self, number: int, line: LogLine) -> Iterator[Incident]:
-        """Read one line, and yield the failures that it ends."""
-        self._facts.notice(line)
-        taker = next((failure for failure in reversed(self._open) if failure.takes(line)), None)
-        over = [failure for failure in self._open if failure is not taker and failure.is_over_at(line)]
-        yield from self._close(over)
-        if taker is not None:
-            taker.read(number, line)
-        elif self._begins_failure(line):
-            yield from self._close(self._open[: 1 - MAX_OPEN] if len(self._open) >= MAX_OPEN else [])
-            self._begin(number, line)
+    def take(self, number: int, raw: str) -> Iterator[Incident]:
+        """Read the next line, and yield the failures that it ends."""
+        for line in self._reader.read(raw):
+            yield from self._take(number, line)
+
+    def notice(self, raw: str) -> None:
+        """Take in what a line that begins no failure tells about the server."""
+        for line in self._reader.read(raw):
+            self._facts.notice(line)
 
     def pause(self) -> Iterator[Incident]:
         """Yield what is complete as it stands."""
@@ -138,6 +109,25 @@ class _Stream:
     def end(self) -> Iterator[Incident]:
         """Yield what is still open."""
         yield from self._close(list(self._open))
+
+    def _take(self, number: int, line: LogLine) -> Iterator[Incident]:
+        self._facts.notice(line)
+        taker = self._taker_of(line)
+        over = [failure for failure in self._open if failure is not taker and failure.is_over_at(line)]
+        yield from self._close(over)
+        if taker is not None:
+            taker.read(number, line)
+        elif self._begins_failure(line):
+            yield from self._close(self._open[: 1 - MAX_OPEN] if len(self._open) >= MAX_OPEN else [])
+            self._begin(number, line)
+
+    def _taker_of(self, line: LogLine) -> _Open | None:
+        """The failure to which a line belongs: of several unmarked ones, that which expects it, longest unfed first."""
+        takers = [failure for failure in reversed(self._open) if failure.takes(line)]
+        unfinished = [failure for failure in takers if not failure.text.is_complete and not line.starts_record]
+        if len(unfinished) > 1:
+            return min(unfinished, key=lambda failure: (not failure.text.expects(line.text), failure.last_line))
+        return takers[0] if takers else None
 
     def _begins_failure(self, line: LogLine) -> bool:
         text, lower = line.text, line.text.lower()
@@ -173,8 +163,8 @@ class _Stream:
 
 
 def _bears_mark(lower: str) -> bool:
-    # A plain loop: most lines of most logs come through here, and a generator or a regex takes twice as long.
-    for word in _ERROR_WORDS:  # noqa: SIM110
+    # A plain loop: a generator or a regex takes twice as long.
+    for word in _MARKS:  # noqa: SIM110
         if word in lower:
             return True
     return False

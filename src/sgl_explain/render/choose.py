@@ -34,3 +34,9 @@ def wants_colour(stream: object) -> bool:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return os.environ.get("FORCE_COLOR", "0") not in ("", "0") or bool(getattr(stream, "isatty", bool)())
+
+
+def wants_gauge(stream: object) -> bool:
+    """Tell whether a stream is a terminal that can rewrite its last line."""
+    is_terminal = getattr(stream, "isatty", None)
+    return bool(is_terminal and is_terminal()) and os.environ.get("TERM") != "dumb"

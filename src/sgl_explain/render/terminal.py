@@ -1,9 +1,10 @@
 """The terminal form: the plain text's words in colour, wrapped to the window, reports as links. The only rich user."""
 
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from sgl_explain.explanation import Explanation
 from sgl_explain.render.layout import Block, full_form, label_width, report_url, short_form
@@ -11,6 +12,7 @@ from sgl_explain.render.plain import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.progress import Progress, TaskID
     from rich.text import Text
 
 _STYLES: Final = {
@@ -25,6 +27,44 @@ def coloured(explanation: Explanation, stream: object, *, full: bool = False) ->
     """Return the explanation with the escapes that the stream's terminal understands, for its width."""
     blocks = full_form(explanation) if full else short_form(explanation)
     return _rendered(blocks, stream)
+
+
+class _Gauge:
+    """How far a file is read."""
+
+    def __init__(self, progress: "Progress", task: "TaskID") -> None:
+        self._progress = progress
+        self._task = task
+
+    def read(self, read_bytes: int) -> None:
+        """Show how many bytes were read so far."""
+        self._progress.update(self._task, completed=read_bytes)
+
+    @contextlib.contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Take the gauge away while something else is printed."""
+        if not self._progress.live.is_started:
+            yield
+            return
+        self._progress.stop()
+        try:
+            yield
+        finally:
+            self._progress.start()
+
+
+@contextlib.contextmanager
+def gauge(name: str, size_bytes: int, stream: TextIO) -> Iterator[_Gauge]:
+    """Show on a terminal how far a file is read; nothing of it stays."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    console = Console(file=stream)
+    with Progress(
+        *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False, refresh_per_second=4
+    ) as progress:
+        yield _Gauge(progress, progress.add_task(printable(name), total=size_bytes))
 
 
 def _rendered(blocks: Iterable[Block], stream: object) -> str:

@@ -130,7 +130,7 @@ class _LiveStory(Story):
         """Say how the command ended and sum up, if there is anything to say."""
         knew = self.has_explained
         # with reports alone, they say what ended the command: a child failed, and it followed
-        if death is not None and (self._failures or not self._reports):
+        if death is not None and (self._findings.failures or not self._findings.consequences):
             self.add(death)
         if self._as_json or not self.has_explained:
             return
