@@ -59,4 +59,18 @@ def test_undecided_conditions_are_told_in_words():
 def test_that_a_value_is_there_or_not_is_left_to_the_text():
     told = condition_text({"code": ".", "other": "absent", "--tp-size": "absent"}, Circumstances())
 
-    assert told == "--tp-size absent"
+    assert told == "without --tp-size"
+
+
+@pytest.mark.parametrize(
+    ("when", "told"),
+    [
+        ({"--device": "^cpu$"}, "with --device cpu"),
+        ({"--attention-backend": "flashinfer|cutedsl"}, "with --attention-backend flashinfer or cutedsl"),
+        ({"--max-total-tokens": "\\d"}, "with --max-total-tokens"),
+        ({"oom_kills": "^[1-9]"}, "oom kills above 0"),
+        ({"shm_size_mb": "^\\d{1,3}$"}, "shm size mb below 1000"),
+    ],
+)
+def test_conditions_hold_no_regular_expression(when: dict[str, str], told: str):
+    assert condition_text(when, Circumstances()) == told

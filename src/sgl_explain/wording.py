@@ -118,8 +118,29 @@ def _in_words(key: str, wanted: str) -> str:
             return f"sglang {wanted}"
         case "phase":
             return " or ".join(_PHASE_WORDS.get(phase, phase) for phase in _alternatives(wanted))
+        case flag if flag.startswith("--"):
+            return _flag_in_words(flag, wanted)
         case _:
-            return f"{key} {wanted.strip('^$').replace('|', ' or ')}"
+            return f"{key.replace('_', ' ')} {_FORMS.get(wanted) or _value_in_words(wanted)}"
+
+
+_FORMS: Final = {
+    "^0$": "0", "^[1-9]": "above 0", r"^\d+$": "set", r"\d": "set", r"^\d{1,3}$": "below 1000",
+    r"^\d{1,4}$": "below 10000", r"^\d{4,}$": "1000 or more",
+}  # fmt: skip
+_PLAIN: Final = re.compile(r"[\w.,/ -]+(?:\|[\w.,/ -]+)*")
+
+
+def _flag_in_words(flag: str, wanted: str) -> str:
+    """A condition on the command; a form of value that is no plain word is not told."""
+    if wanted == ABSENT:
+        return f"without {flag}"
+    value = _value_in_words(wanted)
+    return f"with {flag} {value}" if _PLAIN.fullmatch(value) else f"with {flag}"
+
+
+def _value_in_words(wanted: str) -> str:
+    return wanted.removeprefix("(?i)").strip("^$").replace("|", " or ")
 
 
 def _told_sentences(paragraph: str, values: Mapping[str, str]) -> str:
