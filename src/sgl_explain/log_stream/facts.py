@@ -18,8 +18,12 @@ _PHASES: Final = (
     ("prefill batch", "prefill"),
     ("decode batch", "decode"),
     ("load weight begin", "load"),
+    ("load weight end. committed", "serving"),  # the weights came in after the graphs
     ("load weight end", "kv_pool"),
     ("kv cache is allocated", "kv_pool"),
+    ("kv cache allocated", "kv_pool"),
+    ("weights online from disk begin", "load"),
+    ("update weights end", "serving"),
     ("memory pool end", "kv_pool"),
     ("fired up and ready", "serving"),
 )

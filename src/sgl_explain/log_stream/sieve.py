@@ -39,6 +39,7 @@ _GLOG: Final = re.compile(rb"[WEF]\d{3,4} \d\d:\d\d:\d\d")
 # Near the beginning of a line, behind its prefixes.
 _FACTS: Final = (
     b"prefillbatch", b"decodebatch", b"loadweight", b"kvcacheisallocated", b"memorypoolend", b"firedupandready",
+    b"kvcacheallocated", b"weightsonlinefromdiskbegin", b"updateweightsend",
     b"serverargs", b"sglanglaunchserver", b"sglangserve", b"sglangversion", b"graph",
 )  # fmt: skip
 _FACT_CHARS: Final = 400
