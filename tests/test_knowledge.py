@@ -69,7 +69,7 @@ def values_for(template: Template) -> st.SearchStrategy[dict[str, str]]:
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(data=st.data())
 def test_a_template_gives_back_what_it_was_filled_with(name: str, data: st.DataObject):
     template = TEMPLATES[name]

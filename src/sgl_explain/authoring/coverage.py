@@ -42,7 +42,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """Sites that no user can reach: a function (``*`` matches any), and the start of the line if not all of it."""
+    """Sites that no user can reach: a function (``*`` matches any); ``line`` begins its source line or its text."""
 
     upstream: str
     reason: str
@@ -51,7 +51,9 @@ class Unreachable:
     def holds(self, saying: Saying) -> bool:
         """Whether it names the site of this saying."""
         place = f"{saying.module}:{saying.function}"
-        return fnmatchcase(place, self.upstream) and saying.source_line.startswith(self.line)
+        return fnmatchcase(place, self.upstream) and (
+            saying.source_line.startswith(self.line) or (saying.template or "").startswith(self.line)
+        )
 
 
 def read_unreachable(file: Path) -> tuple[Unreachable, ...]:
