@@ -15,7 +15,7 @@ from sgl_explain.template import Template
 PHASES: Final = ("arguments", "load", "kv_pool", "graph_capture", "prefill", "decode", "request", "client")
 APPLICABILITIES: Final = ("safe", "unsafe", "display")
 LANGUAGES: Final = ("shell", "python", "json", "yaml", "text")
-NEEDS: Final = ("server", "model", "gpu", "network", "files", "package")
+NEEDS: Final = ("server", "model", "gpu", "machine", "network", "files", "package")
 
 _T = TypeVar("_T")
 

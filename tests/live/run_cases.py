@@ -109,6 +109,7 @@ def attempt(kind, payload, env, with_explainer=False):
     with tempfile.TemporaryFile() as stderr, tempfile.TemporaryFile() as said, Path(os.devnull).open("r+b") as null:
         pid = os.fork()
         if not pid:
+            os.dup2(null.fileno(), 0)
             os.dup2(stderr.fileno(), 2)
             os.dup2(null.fileno(), 1)
             os.dup2(said.fileno(), 3)
