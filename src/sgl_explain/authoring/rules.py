@@ -102,6 +102,7 @@ def captured_names(entry: Entry) -> Iterator[str]:
                 else (f"{place}: {{{name}}} is not captured by every template")
             )
     for place, when in _conditions(entry):
+        yield from (f"{place}: {problem}" for problem in _broken_patterns(when))
         for key in when:
             if key not in ("phase", "release") and key not in _some(by_template) | facts and not key.startswith("--"):
                 yield f"{place}: condition {key!r} is neither phase, release, a flag, a captured name nor a fact"
@@ -170,6 +171,14 @@ def _pasted(fix: EntryFix) -> Iterator[str]:
     tables = (fix.set, fix.env, fix.rename)
     pasted = (fix.run, fix.code, *fix.remove, *(text for table in tables for pair in table.items() for text in pair))
     yield from (text for text in pasted if text)
+
+
+def _broken_patterns(when: dict[str, str]) -> Iterator[str]:
+    for key, wanted in when.items():
+        try:
+            re.compile(wanted)
+        except re.error as error:
+            yield f"condition {key!r}: {wanted!r} is no regular expression: {error}"
 
 
 def _needs(entry: Entry) -> Iterator[tuple[str, str]]:

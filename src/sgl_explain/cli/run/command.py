@@ -143,11 +143,11 @@ class _Run:
 
     def until_end(self, signals: int) -> int:
         """Pass everything on until the command has ended; return its exit status."""
+        if self._keyboard:  # before anything is shown, which invites keys and is made for raw modes
+            self._keyboard.start(self._process)
         for pump in self._pumps:
             pump.start()
         self._speaker.start()
-        if self._keyboard:
-            self._keyboard.start(self._process)
         try:
             supervisor = Supervisor(self._process, self._channels, self._keyboard, signals, self._reader.witness)
             status = _exit_status(supervisor.wait())
