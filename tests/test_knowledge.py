@@ -4,10 +4,9 @@ import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import sgl_explain
 from sgl_explain.authoring.compile import compiled
@@ -55,29 +54,29 @@ def test_an_entry_is_found_by_its_own_message(name: str):
     assert (explanation.id, explanation.confidence) == (entry.id, "exact")
 
 
-def values_for(template: Template) -> st.SearchStrategy[dict[str, str]]:
-    kinds = {
-        "int": st.integers(0, 10**6).map(str),
-        "number": st.floats(0, 10**6, allow_nan=False).map(lambda value: f"{value:.2f}"),
-        "word": st.text("abcXYZ0123456789_", min_size=1, max_size=12),
-        "text": st.text("abcXYZ0123456789_", min_size=1, max_size=12),
-        "block": st.text("abcXYZ0123456789_", min_size=1, max_size=12),
-    }
-    holes = [part for part in template.parts if isinstance(part, Placeholder)]
-    choices = {hole.kind: st.sampled_from(hole.choices) for hole in holes if hole.choices}
-    return st.fixed_dictionaries({hole.name: {**kinds, **choices}[hole.kind] for hole in holes})
+def value_for(hole: Placeholder, random: Random) -> str:
+    if hole.choices:
+        return random.choice(hole.choices)
+    match hole.kind:
+        case "int":
+            return str(random.randint(0, 10**6))
+        case "number":
+            return f"{random.uniform(0, 10**6):.2f}"
+        case _:
+            return "".join(random.choices("abcXYZ0123456789_", k=random.randint(1, 12)))
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-@settings(max_examples=5, deadline=None)
-@given(data=st.data())
-def test_a_template_gives_back_what_it_was_filled_with(name: str, data: st.DataObject):
-    template = TEMPLATES[name]
-    values = data.draw(values_for(template))
-    match = template.match(template.fill(values))
+def test_a_template_gives_back_what_it_was_filled_with(name: str):
+    # hypothesis nests its settings once a test, and thousands of them are too deep for it
+    template, random = TEMPLATES[name], Random(name)
+    holes = [part for part in template.parts if isinstance(part, Placeholder)]
+    for _ in range(10):
+        values = {hole.name: value_for(hole, random) for hole in holes}
+        match = template.match(template.fill(values))
 
-    assert match is not None
-    assert dict(match.values) == values
+        assert match is not None
+        assert dict(match.values) == values
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)

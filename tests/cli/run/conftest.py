@@ -25,6 +25,14 @@ def environment(**extra: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(SRC), "TERM": "xterm", **extra}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def signals_as_at_a_terminal():
+    """A job in the background, or under nohup, ignores some signals, and so would everything it starts."""
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture
 def running():
     """Return a function that starts a command under `run` with pipes; what is left of it in the end is ended."""
