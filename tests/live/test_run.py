@@ -64,7 +64,7 @@ def told(text):
 
 
 def root_cause(text):
-    return re.search(r"Root cause: [^()]*\((?P<id>[a-z0-9-]+)\)", told(text))["id"]
+    return re.search(r"Root cause: .*?\((?P<id>[a-z0-9-]+)\)", told(text))["id"]
 
 
 def test_a_bad_flag(under_run):
