@@ -78,9 +78,10 @@ def _of_module(
     module: str, sayings: Iterable[Saying], knowledge: Knowledge, unreachable: Sequence[Unreachable]
 ) -> Coverage:
     sites = _sites(sayings)
-    reachable = [site for site in sites if not any(item.holds(site[0]) for item in unreachable)]
-    unexplained = (next((said for said in site if not explains(knowledge, said)), None) for site in reachable)
-    return Coverage(module, tuple(said for said in unexplained if said), len(reachable), len(sites))
+    lacking = [said for site in sites if (said := next((one for one in site if not explains(knowledge, one)), None))]
+    # what has an entry is reached by somebody, whatever a wide pattern of the list takes in
+    unexplained = tuple(said for said in lacking if not any(item.holds(said) for item in unreachable))
+    return Coverage(module, unexplained, len(sites) - len(lacking) + len(unexplained), len(sites))
 
 
 def _sites(sayings: Iterable[Saying]) -> list[list[Saying]]:
