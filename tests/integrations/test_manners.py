@@ -115,12 +115,14 @@ def test_a_huge_logged_traceback_keeps_its_end(program):
 
 def test_a_frozen_worker_is_abandoned_and_explaining_is_off(program):
     body = (
-        INSTALL + FAIL + "import time, logging\nimport sgl_explain.integrations._guard as guard\n"
-        "guard.BUDGET_S = guard.WARM_BUDGET_S = 0.2\n"
+        INSTALL + FAIL + "import os, time, logging\nimport sgl_explain.integrations._guard as guard\n"
+        "guard.BUDGET_S = 0.2; os.environ['SGL_EXPLAIN_DEBUG'] = '1'\n"
         "import sgl_explain.explanation as m\nm.explained = lambda *a: time.sleep(60)\n"
         "start = time.monotonic()\n"
         "for letter in 'abcdef': logging.getLogger('sglang').error('odd ' + letter * 4)\n"
         "print(time.monotonic() - start < 2, guard.is_off())"
     )
 
-    assert program(body).stdout == "True True\n"
+    done = program(body)
+    assert done.stdout == "True True\n"
+    assert done.stderr.count("sgl_explain took longer than 0.2 s and explains nothing more in this process\n") == 1

@@ -24,10 +24,8 @@ Undo = Callable[[], None]
 _T = TypeVar("_T")
 
 BUDGET_S: Final = 5.0
-"""How long the first explanation may take, with everything that it loads; it takes a fifth of a second."""
-
-WARM_BUDGET_S: Final = 1.0
-"""How long a later one may take; it takes a few milliseconds."""
+"""How long an explanation may take: the first one, with all that it loads, takes a fifth of a second, a later one a few
+milliseconds; the rest is for a machine that stands still for a moment."""
 
 AFTERMATH_S: Final = 10.0
 """For how long after an explanation what follows counts as the same failure seen by another surface."""
@@ -45,7 +43,6 @@ class _Process:
     """The state of explaining in this process."""
 
     has_overrun: bool = False
-    is_warm: bool = False
     told: dict[tuple[object, ...], float] = field(default_factory=dict)
     cause_told_at: float = -math.inf
     display: "Callable[[Explanation], None] | None" = None
@@ -86,10 +83,11 @@ def within_budget(work: Callable[[], _T]) -> _T | None:
         _thread.start_new_thread(run, ())
     except RuntimeError:  # no more threads: a limit, or the interpreter is ending
         return None
-    if not done.acquire(timeout=WARM_BUDGET_S if _process.is_warm else BUDGET_S):
+    if not done.acquire(timeout=BUDGET_S):
         _process.has_overrun = True
+        if _is_debugged():
+            _write(f"sgl_explain took longer than {BUDGET_S:g} s and explains nothing more in this process", sys.stderr)
         return None
-    _process.is_warm = True
     return found[0] if found else None
 
 
@@ -241,7 +239,11 @@ def _own_dict(error: BaseException) -> dict[str, object]:
 
 
 def _report_own_failure() -> None:
-    if _setting("SGL_EXPLAIN_DEBUG") == "1":
+    if _is_debugged():
         import traceback
 
         traceback.print_exc()
+
+
+def _is_debugged() -> bool:
+    return _setting("SGL_EXPLAIN_DEBUG") == "1"

@@ -189,7 +189,7 @@ def explained(ask, base, name):
 
 
 def main(client, server):
-    _guard.BUDGET_S = _guard.WARM_BUDGET_S = 60.0  # what is explained is asked here, not how fast a busy machine is
+    _guard.BUDGET_S = 60.0  # what is explained is asked here, not how fast a busy machine is
     sgl_explain.install()
     logging.basicConfig(handlers=[logging.NullHandler()])
     ask = globals()[f"by_{client}"]
