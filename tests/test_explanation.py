@@ -3,7 +3,7 @@
 import pytest
 
 from sgl_explain.diagnosis import scan
-from sgl_explain.entry import Entry, entry_from
+from sgl_explain.entry import Entry, entry_from, entry_to_dict
 from sgl_explain.evidence import Context, Evidence, Raised
 from sgl_explain.explanation import Explanation, explained, explanation_of
 from sgl_explain.knowledge_base import Knowledge, bundled_knowledge
@@ -54,6 +54,17 @@ def test_a_fix_is_told_once_for_each_nearest_value_that_fits():
     assert (first.set, second.set) == ({"--dp-size": "2"}, {"--dp-size": "4"})
     assert first.command == "launch --tp-size 4 --dp-size 2"
     assert second.command == "launch --tp-size 4 --dp-size 4"
+
+
+def test_a_cause_whose_sign_is_the_text_itself_is_decided_by_the_text():
+    cases = [
+        {"sign": "The text says sizes.", "means": "The sizes differ.", "when": {"message": "sizes"}},
+        {"sign": "The text says ranks.", "means": "The ranks differ.", "when": {"message": "ranks"}},
+    ]
+    entry = entry_from("sizes-do-not-fit", {**entry_to_dict(entry_with(PLAIN)), "cases": cases})
+
+    assert [cause.means for cause in explain(entry, "").causes] == ["The sizes differ."]
+    assert [cause.sign for cause in explanation_of(entry).causes] == ["The text says sizes.", "The text says ranks."]
 
 
 @pytest.mark.parametrize(

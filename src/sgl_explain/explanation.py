@@ -150,7 +150,8 @@ def retold(page: Explanation, knowledge: Knowledge, context: Context) -> Explana
 def _circumstances(page: Explanation, entry: Entry, context: Context) -> Circumstances:
     about = _facts(entry, page.captures, page.message, context)
     values = {**context.facts, **page.captures}
-    return Circumstances(values, page.captures, replace(context, phase=page.phase), about)
+    captures = {"message": page.message, **page.captures}
+    return Circumstances(values, captures, replace(context, phase=page.phase), about)
 
 
 def _facts(entry: Entry, captures: Mapping[str, str], message: str, context: Context) -> tuple[Mapping[str, str], ...]:

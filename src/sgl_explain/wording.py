@@ -118,6 +118,8 @@ def _in_words(key: str, wanted: str) -> str:
             return f"sglang {wanted}"
         case "phase":
             return " or ".join(_PHASE_WORDS.get(phase, phase) for phase in _alternatives(wanted))
+        case "message":
+            return f"the message says {_value_in_words(wanted)}"
         case flag if flag.startswith("--"):
             return _flag_in_words(flag, wanted)
         case _:

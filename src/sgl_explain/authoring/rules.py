@@ -104,8 +104,8 @@ def captured_names(entry: Entry) -> Iterator[str]:
     for place, when in _conditions(entry):
         yield from (f"{place}: {problem}" for problem in _broken_patterns(when))
         for key in when:
-            if key not in ("phase", "release") and key not in _some(by_template) | facts and not key.startswith("--"):
-                yield f"{place}: condition {key!r} is neither phase, release, a flag, a captured name nor a fact"
+            if key not in _KEYS | _some(by_template) | facts and not key.startswith("--"):
+                yield f"{place}: condition {key!r} is no flag, captured name or fact, nor one of {sorted(_KEYS)}"
 
 
 def chosen_values(entry: Entry) -> Iterator[str]:
@@ -146,6 +146,9 @@ def prose(entry: Entry) -> Iterator[str]:
             if found := pattern.search(told):
                 yield f"{place}: {kind}: {found[0]!r}"
 
+
+_KEYS: Final = frozenset({"message", "phase", "release"})
+"""What a condition can always ask of."""
 
 RULES: Final[tuple[Rule, ...]] = (
     names, closed_sets, completeness, templates, captured_names, chosen_values, code, prose,
