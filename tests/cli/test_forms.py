@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from sarif_pydantic import Sarif
 
 from sgl_explain import __version__
 from sgl_explain.cli import main
@@ -69,6 +70,7 @@ def test_sarif_has_what_the_standard_requires(log, tmp_path, monkeypatch, capsys
     monkeypatch.chdir(tmp_path)
     found = sarif(capsys, Path(log.name), tmp_path / "b.log")
 
+    assert Sarif.model_validate(found).model_dump(mode="json", by_alias=True, exclude_unset=True) == found
     assert (found["version"], found["$schema"][-22:]) == ("2.1.0", "sarif-schema-2.1.0.json"[-22:])
     (run,) = found["runs"]
     driver = run["tool"]["driver"]
