@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from sgl_explain.authoring.inventory import Kind, Saying
-from sgl_explain.authoring.source import Release, sample_of
+from sgl_explain.authoring.source import Release, as_template, sample_of
 from sgl_explain.entry import Entry, Site
 from sgl_explain.entry_files import read_toml
 from sgl_explain.errors import KnowledgeError
@@ -94,9 +94,22 @@ def _sites(sayings: Iterable[Saying]) -> list[list[Saying]]:
 
 
 def explains(knowledge: Knowledge, saying: Saying) -> bool:
-    """Tell whether an entry that names the module would be shown for what a site says."""
+    """Tell whether an entry that names the module would be shown for what a site says.
+
+    A made-up value fills each hole of the text; an entry that wants certain values there has them in its tests.
+    """
     verdict = judge(Evidence((_raised(saying),), Context(sglang_in_picture=True)), knowledge).verdict
-    return verdict is not None and verdict.confidence != "similar" and _is_home(verdict.entry, saying)
+    if verdict is not None and verdict.confidence != "similar" and _is_home(verdict.entry, saying):
+        return True
+    said = as_template(saying.template) if saying.template else None
+    return said is not None and len(said.words) > 1 and any(said.match(text) for text in _tested(knowledge, saying))
+
+
+def _tested(knowledge: Knowledge, saying: Saying) -> Iterator[str]:
+    """The tests of the entries that name the module: texts which those entries are shown for, as the check proves."""
+    for entry in knowledge:
+        if not entry.is_third_party and _is_home(entry, saying):
+            yield from (test.message for test in entry.tests if test.message)
 
 
 def _raised(saying: Saying) -> Raised:
