@@ -74,3 +74,19 @@ def test_that_a_value_is_there_or_not_is_left_to_the_text():
 )
 def test_conditions_hold_no_regular_expression(when: dict[str, str], told: str):
     assert condition_text(when, Circumstances()) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("['fa3', 'triton']", "fa3, triton"),
+        ("('none',)", "none"),
+        ('{"embed_tokens"}', "embed_tokens"),
+        ("[]", "[]"),
+        ("{'factor': 2.0}", "{'factor': 2.0}"),
+        ("[64, 128]", "[64, 128]"),
+        ("['it is, 'quoted']", "['it is, 'quoted']"),
+    ],
+)
+def test_a_list_of_strings_is_told_as_words(value: str, told: str):
+    assert filled("There are {these}.", {"these": value}) == f"There are {told}."

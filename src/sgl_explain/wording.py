@@ -38,8 +38,9 @@ class Circumstances:
 def filled(text: str, values: Mapping[str, str]) -> str:
     """Return a text with its values; sentences whose values are not known are left out.
 
-    White space is folded; paragraphs stay apart by one empty line.
+    White space is folded; paragraphs stay apart by one empty line. Python's lists of strings are told as words.
     """
+    values = {name: _in_prose(value) for name, value in values.items()}
     paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
     told = (_told_sentences(paragraph, values) for paragraph in paragraphs)
     return "\n\n".join(paragraph for paragraph in told if paragraph)
@@ -143,6 +144,15 @@ def _flag_in_words(flag: str, wanted: str) -> str:
 
 def _value_in_words(wanted: str) -> str:
     return wanted.removeprefix("(?i)").strip("^$").replace("|", " or ")
+
+
+_STRING: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+_STRINGS: Final = re.compile(rf"[\[({{](?:{_STRING.pattern})(?:, (?:{_STRING.pattern}))*,?[\])}}]")
+
+
+def _in_prose(value: str) -> str:
+    """``a, b`` for ``['a', 'b']``, also of a tuple or a set; any other value as it stands."""
+    return ", ".join(text[1:-1] for text in _STRING.findall(value)) if _STRINGS.fullmatch(value) else value
 
 
 def _told_sentences(paragraph: str, values: Mapping[str, str]) -> str:

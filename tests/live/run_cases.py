@@ -100,7 +100,7 @@ def follow(explained, env):
     fixes = (explained["diagnosis"] or {}).get("fixes", ())
     command = next((fix["command"] for fix in fixes if "command" in fix), None)
     argv = [os.path.expanduser(word) for word in shlex.split(command or "")[3:]]  # noqa: PTH111 - words, not all paths
-    return command and {"command": command, **attempt("argv", argv, env)}
+    return command and {"command": command, **attempt("argv", argv, env, with_explainer=True)}
 
 
 def attempt(kind, payload, env, with_explainer=False):
@@ -145,7 +145,7 @@ def outcome(case):
         return told
     explained = attempt(kind, bad, env, with_explainer=True)
     plain = attempt(kind, bad, env) if case["compare"] else None
-    followed = follow(explained, fixed_env) if case["follow"] else None
+    followed = follow(explained, fixed_env) if kind == "argv" else None
     return {**told, "plain": plain, "explained": explained, "followed": followed}
 
 
