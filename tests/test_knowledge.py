@@ -51,7 +51,8 @@ def test_an_entry_is_found_by_its_own_message(name: str):
         explanation = explained(evidence, sgl_explain.knowledge())
 
     assert explanation is not None
-    assert (explanation.id, explanation.confidence) == (entry.id, "exact")
+    assert explanation.id == entry.id
+    assert explanation.confidence == "exact" or (entry.is_widespread and not test.traceback)
 
 
 def value_for(hole: Placeholder, random: Random) -> str:

@@ -210,6 +210,25 @@ def test_a_short_text_raised_elsewhere_is_only_probable():
     )
 
 
+MODELS = Frame("sglang.srt.models.llama", "__init__", "raise")
+
+
+@pytest.mark.parametrize(
+    ("template", "message", "frame", "expected"),
+    [
+        ("Unsupported norm: {given}", "Unsupported norm: 3", MODELS, ("wide", "exact")),
+        ("Unsupported norm: {given}", "Unsupported norm: 3", None, None),
+        ("Unsupported norm: {given}", "Unsupported norm: 3", Frame("sglang.srt.other", "check", "raise"), None),
+        ("Unsupported vision norm type: {given}", "Unsupported vision norm type: 3", MODELS, ("wide", "exact")),
+        ("Unsupported vision norm type: {given}", "Unsupported vision norm type: 3", None, ("wide", "probable")),
+    ],
+)
+def test_plain_wording_of_many_places_wants_one_of_them(template: str, message: str, frame: Frame | None, expected):
+    wide = entry("wide", template, upstream=["sglang.srt.models.*:*"])
+
+    assert found(Raised(("ValueError",), message, (frame,) if frame else ()), wide) == expected
+
+
 def test_a_harmless_line_is_not_taken_for_the_error_it_quotes():
     ignored = entry("ignored", "Ignore import error when loading {name}: {error}", raises=[], harmless=True)
     missing = entry("missing", "No module named 'vllm'", raises=["ModuleNotFoundError"], upstream=["vllm"])

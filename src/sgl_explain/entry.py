@@ -6,6 +6,7 @@ entry, or SGLang's source, belong to ``authoring.check``. CONTRIBUTING.md descri
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
@@ -34,8 +35,12 @@ class Site:
 
     @property
     def function(self) -> str:
-        """The function's own name, without its class; empty for a whole module."""
+        """The function's own name, without its class, possibly with ``*``; empty for a whole module."""
         return self.upstream.partition(":")[2].rpartition(".")[2]
+
+    def holds(self, module: str, function: str) -> bool:
+        """Whether a function, by its own name, is this place or one of these places."""
+        return fnmatchcase(module, self.module) and fnmatchcase(function, self.function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +146,11 @@ class Entry:
     harmless: bool = False
     shared_with: tuple[str, ...] = ()
     aftermath: bool = False
+
+    @property
+    def is_widespread(self) -> bool:
+        """Whether it names many places at once (``sglang.srt.models.*``): what they say is plain wording."""
+        return any("*" in upstream for upstream in self.upstream)
 
     @property
     def is_third_party(self) -> bool:

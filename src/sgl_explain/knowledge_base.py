@@ -8,7 +8,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 from heapq import nlargest
 from math import log
@@ -118,7 +117,7 @@ class _Index:
         self.sites: dict[str, list[tuple[Entry, Site]]] = defaultdict(list)
         for entry in entries:
             for site in entry.sites:
-                self.sites[site.function].append((entry, site))
+                self.sites["*" if "*" in site.function else site.function].append((entry, site))
 
     def _rarest(self, template: Template) -> str:
         return max(template.words, key=lambda word: (self.weight[word], len(word), word), default="")
@@ -146,8 +145,8 @@ class _Index:
         innermost = raised.frames[-1:]
         ours = raised.sglang_frame
         for frame in dict.fromkeys((*([ours] if ours else []), *innermost)):
-            for entry, site in self.sites.get(frame.function, ()):
-                if fnmatchcase(frame.module, site.module):
+            for entry, site in (*self.sites.get(frame.function, ()), *self.sites.get("*", ())):
+                if site.holds(frame.module, frame.function):
                     yield entry, site
 
 

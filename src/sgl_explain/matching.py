@@ -23,7 +23,8 @@ _STRONG_WEIGHT: Final = 16
 _STRONG_WORDS: Final = 3
 # An exception of another type may carry the same text only if the text is long.
 _FOREIGN_TYPE_WEIGHT: Final = 40
-# A text raised in another place than its entry names may be another error, unless it is this long: code moves.
+# A text raised in another place than its entry names may be another error, unless it is this long: code moves. One of
+# an entry that names many places at once (``sglang.srt.models.*``) is plain wording, and may be anybody's without them.
 _MOVED_WEIGHT: Final = 32
 # One that only the user's own code had a part in, this short, is the user's own: import vllm, a["lm_head.weight"].
 _STRANGER_WEIGHT: Final = 20
@@ -173,8 +174,10 @@ def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | N
         return None
     if not (is_strong or is_whole or at_home):
         return None
+    if item.entry.is_widespread and not at_home and template.weight < _STRONG_WEIGHT:
+        return None
     is_ours = link.sglang_frame is not None and not item.entry.is_third_party
-    is_elsewhere = is_ours and not at_home and template.weight < _MOVED_WEIGHT
+    is_elsewhere = (is_ours or item.entry.is_widespread) and not at_home and template.weight < _MOVED_WEIGHT
     is_telling = is_strong or at_home or (is_whole and (fit is _Fit.YES or len(template.words) >= _STRONG_WORDS))
     is_exact = is_telling and fit is not _Fit.NO and not is_elsewhere
     reasons = ("its text is this template", *(["it was raised there"] if at_home else []))
@@ -277,8 +280,8 @@ def _without_values(text: str) -> str:
 def _is_raised_by(entry: Entry, link: Raised) -> bool:
     """Whether the raise lies in a function the entry names, or in a helper that it called."""
     ours = [frame for frame in link.frames if frame.in_sglang] or link.frames[-1:]
-    named = {(site.module, site.function) for site in map(Site, entry.upstream)}
-    return any((frame.module, frame.function) in named for frame in ours[-_HELPER_FRAMES:])
+    places = [(frame.module, frame.function) for frame in ours[-_HELPER_FRAMES:]]
+    return any(site.holds(*place) for site in map(Site, entry.upstream) for place in places)
 
 
 def _is_raised_by_others(entry: Entry, link: Raised) -> bool:
