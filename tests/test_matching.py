@@ -187,6 +187,14 @@ def test_wording_that_drifted_is_probable():
     assert found(Raised(("ValueError",), text), DRIFT, CHUNK) == ("drift", "probable")
 
 
+def test_wording_without_the_word_that_tells_it_from_others_is_another_error():
+    petit = entry("petit", "Petit is not installed. Please install it with `pip install petit`")
+    others = [entry(f"other-{i}", f"Package{i} is not installed. Please install it with pip") for i in range(3)]
+    message = "PEFT is not installed. Please install it with `pip install peft`"
+
+    assert found(Raised(("ValueError",), message), petit, *others) is None
+
+
 def test_wording_that_is_only_alike_is_similar():
     text = "The memory capacity of this node is unbalanced, and some GPUs are occupied"
 

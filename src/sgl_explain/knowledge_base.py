@@ -22,6 +22,7 @@ from sgl_explain.template import Template, words_in
 
 BUNDLED: Final = "knowledge.jsonl"
 _MAX_FUZZY_CANDIDATES: Final = 24
+_MIN_SPELLING: Final = 75.0
 _MIN_SHARED: Final = 0.45
 _DIGITS: Final = re.compile(r"\d+")
 
@@ -76,6 +77,10 @@ class Knowledge:
     def templates_like(self, message: str) -> tuple[IndexedTemplate, ...]:
         """Return the templates that share the most informative words with the message, at most 24."""
         return self._index.similar(words_in(message))
+
+    def says_the_rarest_word(self, item: IndexedTemplate, message: str) -> bool:
+        """Tell whether the word that tells a template from others stands in the message, if in another spelling."""
+        return self._index.has_rarest(item, words_in(message))
 
     def entries_at(self, raised: Raised) -> tuple[tuple[Entry, Site], ...]:
         """Return the entries, with their site, that speak for the place where this was raised."""
@@ -139,6 +144,12 @@ class _Index:
         close = ((weight / self.total[number], number) for number, weight in shared.items())
         best = nlargest(_MAX_FUZZY_CANDIDATES, (item for item in close if item[0] >= _MIN_SHARED))
         return tuple(self.templates[number] for _, number in best)
+
+    def has_rarest(self, item: IndexedTemplate, words: frozenset[str]) -> bool:
+        from rapidfuzz import fuzz, process  # waits: import sgl_explain must cost nothing
+
+        rarest = self._rarest(item.template)
+        return bool(rarest in words or process.extractOne(rarest, words, scorer=fuzz.ratio, score_cutoff=_MIN_SPELLING))
 
     def at(self, raised: Raised) -> Iterator[tuple[Entry, Site]]:
         """Sites in the innermost SGLang frame, and in the innermost frame at all (for third parties)."""

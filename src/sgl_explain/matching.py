@@ -249,6 +249,7 @@ def _alike(link: Raised, depth: int, knowledge: Knowledge) -> list[Verdict]:
         and _keeps_its_values(item.template, link.message)
         and not _is_raised_by_others(item.entry, link)
         and (ratio := _ratio(message, item)) >= _SIMILAR_RATIO
+        and (ratio < _PROBABLE_RATIO or knowledge.says_the_rarest_word(item, link.message))
     )
     return sorted(found, key=lambda verdict: -verdict.score)
 
