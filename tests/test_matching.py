@@ -188,11 +188,14 @@ def test_wording_that_drifted_is_probable():
 
 
 def test_wording_without_the_word_that_tells_it_from_others_is_another_error():
-    petit = entry("petit", "Petit is not installed. Please install it with `pip install petit`")
-    others = [entry(f"other-{i}", f"Package{i} is not installed. Please install it with pip") for i in range(3)]
-    message = "PEFT is not installed. Please install it with `pip install peft`"
+    petit = entry("petit", "The package petit is not installed. Please install it with pip.")
+    others = [entry(f"other-{i}", "Is the package not installed? Please install it with pip.") for i in range(3)]
+    drifted, foreign = (
+        f"The package {name} is not installed. Install it with pip please." for name in ("petit", "peft")
+    )
 
-    assert found(Raised(("ValueError",), message), petit, *others) is None
+    assert found(Raised(("ValueError",), drifted), petit, *others) == ("petit", "probable")
+    assert found(Raised(("ValueError",), foreign), petit, *others, context=SGLANG) != ("petit", "probable")
 
 
 def test_wording_that_is_only_alike_is_similar():
@@ -216,6 +219,16 @@ def test_a_short_text_raised_elsewhere_is_only_probable():
         "sampling",
         "probable",
     )
+
+
+@pytest.mark.parametrize(
+    ("frames", "server", "expected"),
+    [((), "", "probable"), ((Frame("sglang.srt.server_args", "check", "x"),), "", "exact"), ((), "sglang", "exact")],
+)
+def test_two_words_of_everyday_language_want_their_place(frames: tuple[Frame, ...], server: str, expected: str):
+    unknown = entry("unknown", "Unknown type: {given}")
+
+    assert found(Raised(("ValueError",), "Unknown type: x", frames, server), unknown) == ("unknown", expected)
 
 
 MODELS = Frame("sglang.srt.models.llama", "__init__", "raise")

@@ -23,6 +23,7 @@ _KINDS: Final = {
     "word": r"\S+",
     "block": r"[\s\S]*",
 }
+_MAX_PLAIN_WORDS: Final = 2
 _MAX_STARTS: Final = 16
 _MAX_TRIES: Final = 8
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
@@ -118,6 +119,11 @@ class Template:
     def words(self) -> frozenset[str]:
         """The words that stand complete in any message this template matches."""
         return words_in(" \0".join(self._closed_literals()))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is but a word or two of everyday language: ``Unknown type: {kind}``."""
+        return len(self.words) <= _MAX_PLAIN_WORDS and all(word.isalpha() for word in self.words)
 
     @property
     def weight(self) -> int:
