@@ -250,6 +250,15 @@ def test_plain_wording_of_many_places_wants_one_of_them(template: str, message: 
     assert found(Raised(("ValueError",), message, (frame,) if frame else ()), wide) == expected
 
 
+def test_what_a_library_raises_in_words_of_sglangs_is_another_error():
+    message = "You must specify exactly one of input_ids or inputs_embeds when calling the forward of this model"
+    gemma = entry("gemma", message, upstream=["sglang.srt.models.gemma:forward"])
+    ours, theirs = Frame("sglang.srt.models.transformers", "forward", "x"), Frame("transformers.llama", "forward", "y")
+
+    assert found(Raised(("ValueError",), message, (ours,)), gemma) == ("gemma", "exact")
+    assert found(Raised(("ValueError",), message, (ours, theirs)), gemma) is None
+
+
 def test_a_harmless_line_is_not_taken_for_the_error_it_quotes():
     ignored = entry("ignored", "Ignore import error when loading {name}: {error}", raises=[], harmless=True)
     missing = entry("missing", "No module named 'vllm'", raises=["ModuleNotFoundError"], upstream=["vllm"])

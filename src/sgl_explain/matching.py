@@ -172,7 +172,7 @@ def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | N
         return None
     if _is_raised_by_others(item.entry, link) and template.weight < _STRANGER_WEIGHT:
         return None
-    if not (is_strong or is_whole or at_home):
+    if not (is_strong or is_whole or at_home) or (not at_home and _is_raised_by_a_library(item.entry, link)):
         return None
     if item.entry.is_widespread and not at_home and template.weight < _STRONG_WEIGHT:
         return None
@@ -249,6 +249,7 @@ def _alike(link: Raised, depth: int, knowledge: Knowledge) -> list[Verdict]:
         and len(words_in(_without_values(item.template.literals))) >= _MIN_FUZZY_WORDS
         and _keeps_its_values(item.template, link.message)
         and not _is_raised_by_others(item.entry, link)
+        and not _is_raised_by_a_library(item.entry, link)
         and (ratio := _ratio(message, item)) >= _SIMILAR_RATIO
         and (ratio < _PROBABLE_RATIO or knowledge.says_the_rarest_word(item, link.message))
     )
@@ -288,9 +289,20 @@ def _is_raised_by(entry: Entry, link: Raised) -> bool:
 
 def _is_raised_by_others(entry: Entry, link: Raised) -> bool:
     """Whether frames and type show that neither SGLang nor a package the entry names had a part in it."""
-    packages = {upstream.partition(":")[0].partition(".")[0] for upstream in entry.upstream}
-    involved = {name.partition(".")[0] for name in (*link.types, *(frame.module for frame in link.frames))}
+    packages = set(map(_package, entry.upstream))
+    involved = set(map(_package, (*link.types, *(frame.module for frame in link.frames))))
     return bool(link.frames) and not involved & packages and not any(frame.in_sglang for frame in link.frames)
+
+
+def _is_raised_by_a_library(entry: Entry, link: Raised) -> bool:
+    """Whether SGLang called a package that the entry does not name, and that raised it in these words of SGLang's."""
+    if not link.frames or link.sglang_frame is None or link.server or entry.is_third_party:
+        return False
+    return not link.frames[-1].in_sglang and _package(link.frames[-1].module) not in map(_package, entry.upstream)
+
+
+def _package(name: str) -> str:
+    return name.partition(":")[0].partition(".")[0]
 
 
 def _type_fit(entry: Entry, link: Raised) -> _Fit:
