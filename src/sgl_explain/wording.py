@@ -64,7 +64,7 @@ def condition_text(when: Mapping[str, str], circumstances: Circumstances) -> str
     """Return the undecided part of a condition in words: ``sglang >=0.5.20; phase: load``."""
     undecided = {key: wanted for key, wanted in when.items() if _one_holds(key, wanted, circumstances) is None}
     told = {key: wanted for key, wanted in undecided.items() if key.startswith("--") or wanted not in _THERE_OR_NOT}
-    return "; ".join(_in_words(key, wanted) for key, wanted in told.items())
+    return "; ".join(words for key, wanted in told.items() if (words := _in_words(key, wanted)))
 
 
 def _one_holds(key: str, wanted: str, circumstances: Circumstances) -> bool | None:
@@ -114,36 +114,36 @@ _PHASE_WORDS: Final = {
 
 
 def _in_words(key: str, wanted: str) -> str:
+    """A condition as a person says it; empty where only a regular expression could say it."""
+    value = _value_in_words(wanted)
     match key:
         case "release":
             return f"sglang {wanted}"
         case "phase":
             return " or ".join(_PHASE_WORDS.get(phase, phase) for phase in _alternatives(wanted))
         case "message":
-            return f"the message says {_value_in_words(wanted)}"
+            return f"the message says {value}" if value else ""
         case flag if flag.startswith("--"):
-            return _flag_in_words(flag, wanted)
+            return f"without {flag}" if wanted == ABSENT else f"with {flag} {value}".rstrip()
         case _:
-            return f"{key.replace('_', ' ')} {_FORMS.get(wanted) or _value_in_words(wanted)}"
+            return f"{key.replace('_', ' ')} {value}" if value else ""
 
 
 _FORMS: Final = {
     "^0$": "0", "^[1-9]": "above 0", r"^\d+$": "set", r"\d": "set", r"^\d{1,3}$": "below 1000",
     r"^\d{1,4}$": "below 10000", r"^\d{4,}$": "1000 or more",
 }  # fmt: skip
-_PLAIN: Final = re.compile(r"[\w.,/ -]+(?:\|[\w.,/ -]+)*")
-
-
-def _flag_in_words(flag: str, wanted: str) -> str:
-    """A condition on the command; a form of value that is no plain word is not told."""
-    if wanted == ABSENT:
-        return f"without {flag}"
-    value = _value_in_words(wanted)
-    return f"with {flag} {value}" if _PLAIN.fullmatch(value) else f"with {flag}"
+_OF_REGEX: Final = re.compile(r"[\\.*+?()\[\]{}^$]")
 
 
 def _value_in_words(wanted: str) -> str:
-    return wanted.removeprefix("(?i)").strip("^$").replace("|", " or ")
+    """A form of value that is but a word or some alternatives, in words; empty for any other."""
+    core = wanted.removeprefix("(?i)").strip("^$")
+    if wanted in _FORMS:
+        return _FORMS[wanted]
+    if _OF_REGEX.search(re.sub(r"\\\W|(?<=\w)\.(?=\w)", "", core)):
+        return ""
+    return re.sub(r"\\(?=\W)", "", core).replace("|", " or ")
 
 
 _STRING: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
