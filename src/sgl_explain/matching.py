@@ -178,7 +178,8 @@ def _by_template(item: IndexedTemplate, link: Raised, depth: int) -> Verdict | N
         return None
     is_ours = link.sglang_frame is not None and not item.entry.is_third_party
     is_elsewhere = (is_ours or item.entry.is_widespread) and not at_home and template.weight < _MOVED_WEIGHT
-    is_believed = fit is _Fit.YES and (not template.is_plain or link.server == "sglang")
+    is_anybodys = template.is_plain and not item.entry.is_third_party and link.server != "sglang"
+    is_believed = fit is _Fit.YES and not is_anybodys
     is_telling = is_strong or at_home or (is_whole and (is_believed or len(template.words) >= _STRONG_WORDS))
     is_exact = is_telling and fit is not _Fit.NO and not is_elsewhere
     reasons = ("its text is this template", *(["it was raised there"] if at_home else []))
