@@ -104,7 +104,7 @@ def _without_or(advice: str) -> str:
 def command_lines(fix: Fix) -> Iterator[str]:
     """Yield what to paste for a fix: the corrected command where it is known, otherwise the flags to change."""
     for name, value in fix.env.items():
-        yield f"export {name}={value}" if value else f"unset {name}"
+        yield f"export {name}={shell_text((value,))}" if value else f"unset {name}"
     if fix.run:
         yield fix.run
     if fix.command:
