@@ -20,16 +20,7 @@ from sgl_explain.template import Placeholder, Template
 
 DATA = Path(sgl_explain.__file__).parent / "data"
 ENTRIES = {entry.id: entry for entry in read_entries(DATA / "entries")}
-TEMPLATES = {
-    f"{entry.id}/{number}": Template.parse(text)
-    for entry in ENTRIES.values()
-    for number, text in enumerate(entry.templates, start=1)
-}
-TESTS = {
-    f"{entry.id}/{number}": (entry, test)
-    for entry in ENTRIES.values()
-    for number, test in enumerate(entry.tests, start=1)
-}
+of_every_entry = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 
 
 def test_the_compiled_file_is_what_the_sources_say():
@@ -40,19 +31,19 @@ def test_what_ships_is_every_entry_without_what_only_authors_need():
     assert list(sgl_explain.knowledge()) == [replace(entry, tests=(), live=()) for entry in ENTRIES.values()]
 
 
-@pytest.mark.parametrize("name", TESTS)
-def test_an_entry_is_found_by_its_own_message(name: str):
-    entry, test = TESTS[name]
-    if test.traceback:
-        explanation = sgl_explain.diagnose(test.traceback)
-    else:
-        types = tuple(part for part in (test.type or next(iter(entry.raises), ""),) if part)
-        evidence = Evidence((Raised(types, test.message),), Context(deliberate=True))
-        explanation = explained(evidence, sgl_explain.knowledge())
+@of_every_entry
+def test_an_entry_is_found_by_its_own_messages(entry: Entry):
+    for test in entry.tests:
+        if test.traceback:
+            explanation = sgl_explain.diagnose(test.traceback)
+        else:
+            types = tuple(part for part in (test.type or next(iter(entry.raises), ""),) if part)
+            evidence = Evidence((Raised(types, test.message),), Context(deliberate=True))
+            explanation = explained(evidence, sgl_explain.knowledge())
 
-    assert explanation is not None
-    assert explanation.id == entry.id
-    assert explanation.confidence == "exact" or may_stand_in_many_places(entry, test)
+        assert explanation is not None, test
+        assert explanation.id == entry.id, test
+        assert explanation.confidence == "exact" or may_stand_in_many_places(entry, test), test
 
 
 def may_stand_in_many_places(entry: Entry, test: EntryTest) -> bool:
@@ -72,20 +63,21 @@ def value_for(hole: Placeholder, random: Random) -> str:
             return "".join(random.choices("abcXYZ0123456789_", k=random.randint(1, 12)))
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_gives_back_what_it_was_filled_with(name: str):
+@of_every_entry
+def test_a_template_gives_back_what_it_was_filled_with(entry: Entry):
     # hypothesis nests its settings once a test, and thousands of them are too deep for it
-    template, random = TEMPLATES[name], Random(name)
-    holes = [part for part in template.parts if isinstance(part, Placeholder)]
-    for _ in range(10):
-        values = {hole.name: value_for(hole, random) for hole in holes}
-        match = template.match(template.fill(values))
+    random = Random(entry.id)
+    for template in map(template_of, entry.templates):
+        holes = [part for part in template.parts if isinstance(part, Placeholder)]
+        for _ in range(10):
+            values = {hole.name: value_for(hole, random) for hole in holes}
+            match = template.match(template.fill(values))
 
-        assert match is not None
-        assert dict(match.values) == values
+            assert match is not None, (template, values)
+            assert dict(match.values) == values
 
 
-@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+@of_every_entry
 def test_every_page_can_be_shown(entry: Entry):
     page = explanation_of(entry)
 
@@ -94,7 +86,7 @@ def test_every_page_can_be_shown(entry: Entry):
     assert json.dumps(page.to_dict())
 
 
-@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+@of_every_entry
 def test_no_text_is_left_unfilled(entry: Entry):
     for test in entry.tests:
         explanation = sgl_explain.diagnose(test.traceback or test.message)
