@@ -38,6 +38,11 @@ class LiveSglang:
     installed: Path
 
     @property
+    def is_newest(self):
+        """Whether it is the newest release that is tested."""
+        return self.release == RELEASES[-1]
+
+    @property
     def python(self) -> Path:
         return build_env.python_of(self.folder)
 

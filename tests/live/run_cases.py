@@ -145,7 +145,7 @@ def outcome(case):
         return told
     explained = attempt(kind, bad, env, with_explainer=True)
     plain = attempt(kind, bad, env) if case["compare"] else None
-    followed = follow(explained, fixed_env) if kind == "argv" else None
+    followed = follow(explained, fixed_env) if kind == "argv" and case["follow"] else None
     return {**told, "plain": plain, "explained": explained, "followed": followed}
 
 

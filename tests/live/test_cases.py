@@ -40,8 +40,12 @@ def _input_line(name, case, live):
     for key in ("argv", "fixed"):
         if key in case:
             case = {**case, key: _with_model(case[key])}
-    # that nothing else is changed is shown once for each entry: it takes a run without the explainer
-    return live.filled(json.dumps({**case, "name": name, "compare": name.endswith("/1")}))
+    asked = {
+        # that nothing else is changed is shown once for each entry: it takes a run without the explainer
+        "compare": name.endswith("/1"),
+        "follow": "releases" in case or live.is_newest,
+    }
+    return live.filled(json.dumps({**case, "name": name, **asked}))
 
 
 @pytest.fixture(scope="session")
