@@ -131,6 +131,17 @@ def test_a_site_may_stand_for_a_family_of_modules():
     assert found(raised, GLOB) == ("glob", "exact")
 
 
+def test_a_site_that_decides_leaves_the_values_of_the_text():
+    where = {"upstream": "sglang.srt.a:check", "line": "raise ValueError(text)"}
+    both = entry("both", "odd size {size:int}", upstream=["sglang.srt.a:check"], sites=[where])
+    raised = Raised(("ValueError",), "odd size 7", (Frame("sglang.srt.a", "check", "raise ValueError(text)"),))
+
+    verdict = judge(Evidence((raised,), SGLANG), Knowledge([both])).verdict
+
+    assert verdict is not None
+    assert verdict.captures == {"message": "odd size 7", "size": "7"}
+
+
 def test_a_call_out_of_sglang_counts_as_the_site():
     frames = (Frame("sglang.srt.models.llama", "load_weights", "x"), Frame("dict", "lookup", "y"))
 

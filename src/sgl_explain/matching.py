@@ -126,7 +126,7 @@ def _wrapped_verdicts(outer: Verdict, evidence: Evidence, knowledge: Knowledge) 
 
 def _with_margin(ranked: list[Verdict]) -> Verdict | None:
     """Return the first, unless another entry fits about as well and the two are not told apart."""
-    best = ranked[0]
+    best = _with_values(ranked)
     rivals = [other for other in ranked[1:] if other.entry.id != best.entry.id]
     rival = next((other for other in rivals if not _are_related(best.entry, other.entry)), None)
     if rival is None:
@@ -134,6 +134,13 @@ def _with_margin(ranked: list[Verdict]) -> Verdict | None:
     if rival.confidence == best.confidence and best.score - rival.score < 1:
         return None
     return replace(best, margin=best.score - rival.score)
+
+
+def _with_values(ranked: list[Verdict]) -> Verdict:
+    """The first; where its place was decisive and its text is a template too, with the values of the text."""
+    best = ranked[0]
+    told = next((other for other in ranked[1:] if other.entry is best.entry and other.captures), best)
+    return replace(best, captures={**told.captures, **best.captures}) if best.captures.keys() == {"message"} else best
 
 
 def _are_related(one: Entry, other: Entry) -> bool:
