@@ -18,7 +18,7 @@ MODEL = ["--model-path", "{MODELS}/tiny-llama"]
 SHOWN_ID = re.compile(r"^  More: +sgl-explain show (\S+)$", re.MULTILINE)
 VOLATILE = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?|[EW]\d{4} [\d:.]+|0x[0-9a-f]+|pid=\d+|/tmp/tmp\w+"
-    r"|\b[1-6]\d{4}\b|delay=\d+ms"
+    r"|\b[1-6]\d{4}\b|delay=\d+ms|\[\d\d:\d\d<[^]]*\]"
 )
 
 
