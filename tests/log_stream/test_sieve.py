@@ -33,10 +33,10 @@ def in_blocks(lines: list[str], size: int = 1_000) -> list[Incident]:
     return list(incidents_in_blocks(blocks_in(chunks), interesting=KNOWN.speaks_of, sieve=sieve))
 
 
-@pytest.mark.parametrize("prefix", ["", "[2025-08-08 09:09:09 TP3] "], ids=["bare", "logged"])
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry.id for entry in ENTRIES])
-def test_no_entry_is_missed_for_the_sieve(entry: Entry, prefix: str) -> None:
-    for test in entry.tests:
+def test_no_entry_is_missed_for_the_sieve(entry: Entry) -> None:
+    for number, test in enumerate(entry.tests):
+        prefix = ("", "[2025-08-08 09:09:09 TP3] ")[number % 2]
         lines = [*QUIET, *f"{prefix}{test.traceback or test.message}".splitlines(), *QUIET]
 
         assert in_blocks(lines) == in_lines(lines), test
