@@ -152,6 +152,11 @@ class Entry:
         """Whether it names many places at once (``sglang.srt.models.*``): what they say is plain wording."""
         return any("*" in upstream for upstream in self.upstream)
 
+    def shares_words(self, message: str) -> bool:
+        """Whether only frames can show that a text is this entry's: others may say the same words."""
+        plain = (template for template in map(template_of, self.templates) if template.is_plain)
+        return self.is_widespread or any(template.match(message) for template in plain)
+
     @property
     def is_third_party(self) -> bool:
         """Whether another package's code raises it, so that SGLang must be in the picture."""

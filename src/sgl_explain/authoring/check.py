@@ -12,7 +12,7 @@ from typing import Final
 from sgl_explain.authoring.fix_flags import flags_of_fixes
 from sgl_explain.authoring.rules import RULES, texts
 from sgl_explain.diagnosis import diagnose_text
-from sgl_explain.entry import Entry, EntryTest, template_of
+from sgl_explain.entry import Entry, EntryTest
 from sgl_explain.entry_files import read_entries
 from sgl_explain.errors import KnowledgeError
 from sgl_explain.evidence import Context, Evidence, Raised
@@ -99,7 +99,7 @@ def references(shelf: Shelf) -> Iterator[tuple[str, str]]:
 def tests_find_their_entry(shelf: Shelf) -> Iterator[tuple[str, str]]:
     """Every test finds its own entry first, with the stated captures, and nothing unrelated comes close.
 
-    It finds it exactly, but for a text without frames that may stand in many places.
+    It finds it exactly, but for a text without frames whose words others may say.
     """
     for entry in shelf.knowledge:
         for number, test in enumerate(entry.tests, start=1):
@@ -118,15 +118,10 @@ def _test_problems(entry: Entry, test: EntryTest, knowledge: Knowledge) -> Itera
         verdict = _verdict_for(entry, test, knowledge)
         if verdict is None or verdict.entry.id != entry.id:
             yield f"finds {verdict.entry.id if verdict else 'nothing'}"
-        elif verdict.confidence != "exact" and not _may_stand_in_many_places(entry, test.message):
+        elif verdict.confidence != "exact" and not entry.shares_words(test.message):
             yield f"finds its entry, but only as {verdict.confidence}"
         else:
             yield from _capture_problems(test, verdict.captures)
-
-
-def _may_stand_in_many_places(entry: Entry, message: str) -> bool:
-    templates = (template_of(text) for text in entry.templates)
-    return entry.is_widespread or any(template.is_plain and template.match(message) for template in templates)
 
 
 def _verdict_for(entry: Entry, test: EntryTest, knowledge: Knowledge) -> Verdict | None:

@@ -24,7 +24,7 @@ Undo = Callable[[], None]
 _T = TypeVar("_T")
 
 BUDGET_S: Final = 5.0
-"""How long an explanation may take: the first one, with all that it loads, takes a fifth of a second, a later one a few
+"""How long an explanation may take: the first one, with all that it loads, takes a third of a second, a later one a few
 milliseconds; the rest is for a machine that stands still for a moment."""
 
 AFTERMATH_S: Final = 10.0
